@@ -1,5 +1,6 @@
 /*
- * Ageing: the tables of a drive that was written for long, without the time.
+ * Ageing: brings the tables to the state of a drive that was written for long,
+ * without simulating time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,18 +8,18 @@
 #include "stat/ops.h"
 
 /*
- * Addresses drawn ahead, so that what a write needs is near by then: first the
- * table's entry, then the block that it names.
+ * Addresses drawn ahead, so that a write's lines are cached by then: first the
+ * mapping's entry, then the record of the block that it names.
  */
 #define AHEAD 32
 #define BLOCK_AHEAD 12
 
-/* The pages that units of host data are put into, one a plane. */
+/* A plane's open page, which units of host data fill. */
 typedef struct {
-    uint32_t next_ppn; /* in the open page; SCARP_NONE: none is open */
+    uint32_t next_ppn; /* next unit; SCARP_NONE: none is open */
 } OpenPage;
 
-/* The mapping says where the page goes. */
+/* Writes lpn where the mapping chooses the page. */
 static void write_mapped(ScarpDrive *drive, uint32_t p, uint32_t lpn)
 {
     uint32_t ppn;
@@ -62,16 +63,19 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
     *ppn = (*ppn + 1) & (drive->geo.units_per_page - 1) ? *ppn + 1 : SCARP_NONE;
 }
 
-/* The block that lpn will leave; where it is now may change before. */
+/*
+ * Prefetches the block that lpn will leave, unless another write moves lpn
+ * before.
+ */
 static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
 {
     scarp_block_expect(drive, scarp_map_lookup(drive, lpn));
 }
 
 /*
- * Until steady, of a mapping that merges: its log blocks have been reclaimed
- * over and over.  A write may cost it a hundred copies, so that as many
- * overwrites as page mapping needs would take minutes.
+ * Ends the overwrites of a mapping that merges when its log blocks have been
+ * reclaimed over and over. A write may cost such a mapping a hundred copies, so
+ * that as many overwrites as page mapping gets would take minutes.
  */
 static bool is_steady(const ScarpDrive *drive, const ScarpAge *age)
 {
@@ -119,7 +123,10 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
             write_now(drive, open, scarp_parity_lpn(drive, lpn));
         }
     }
-    /* Enough for every block to have been collected under this pattern. */
+    /*
+     * 2 overwrites a logical unit suffice for every block to have been
+     * collected under this pattern.
+     */
     overwrites = age->overwrite_permille == UINT32_MAX
                      ? 2ull * drive->geo.logical_units
                      : (uint64_t)drive->geo.logical_units *

@@ -11,8 +11,8 @@ void scarp_buffer_program_ended(ScarpDrive *drive)
 }
 
 /*
- * Where power may fail, what is newest on flash is what the mapping says, even
- * if something newer is still buffered: only then nobody erases it.
+ * Where power may fail, the mapping names the newest copy on flash even if a
+ * newer one is still buffered: otherwise that copy could be erased.
  */
 static bool __attribute__((noinline)) is_newest(const ScarpDrive *drive,
                                                 const ScarpUnit *unit)
@@ -75,12 +75,15 @@ bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
         records_written(drive, lpn, ppn);
     }
     if (!scarp_unit_next(unit)) {
-        /* Not before: who looks meanwhile must not take its block for whole. */
+        /*
+         * The page counts as programmed only after its last unit's commit:
+         * until then its block must not look settled.
+         */
         scarp_media_pages_programmed(drive, ppn, 1);
     }
     *cmd = dirty->cmd;
     if (*cmd && (*cmd)->units_left == 1) {
-        /* The explanation of a command is that of the unit that ended last. */
+        /* The unit that ends last explains its command. */
         scarp_cause_program(drive, *cmd, dirty->created_ns, dirty->mapping_ns,
                             dirty->rmw_ns, scarp_flash_account(program));
     }

@@ -1,6 +1,6 @@
 /*
  * Writes of a part of a unit: the rest of its bytes is read, or is known, and
- * put beside what the host wrote.
+ * joined to the host's bytes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -43,7 +43,10 @@ void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
     }
 }
 
-/* Buffered: a write of a part of a unit ends when the buffer has all of it. */
+/*
+ * With a write buffer, a write of a part of a unit ends when the buffer has all
+ * of the unit: returns that command, or NULL.
+ */
 static ScarpCmd *end_until_ready(ScarpDrive *drive, ScarpDirty *dirty)
 {
     ScarpCmd *cmd = dirty->cmd;
@@ -75,7 +78,10 @@ ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
     return end_until_ready(drive, dirty);
 }
 
-/* Stale before it was on its way, and nobody waits for it. */
+/*
+ * Drops a unit that became stale before it was on its way, and that nobody
+ * waits for.
+ */
 static void drop(ScarpDrive *drive, ScarpDirty *dirty)
 {
     scarp_mark(drive, stale_before_known);
@@ -124,7 +130,10 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit)
         return;
     }
     scarp_dirty_settle(drive, dirty);
-    /* Its command closed its packers long ago. */
+    /*
+     * The command's packers were closed before this unit came to one, so it is
+     * emitted now.
+     */
     if (scarp_unit_is_packing(unit) && scarp_dirty_is_late(drive, dirty)) {
         scarp_mark(drive, part_ready_late);
         scarp_dirty_emit(drive, dirty);

@@ -1,11 +1,14 @@
 /*
- * Flushes of the host: each ends when what was written before it is on flash.
+ * Flushes of the host: each ends when all earlier writes are on flash.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "buffer/internal.h"
 
-/* A lie: what has left its packer is taken to be on flash. */
+/*
+ * lie.flush_queued_only: flushes do not wait for units that have left their
+ * packer.
+ */
 static void pass_by(ScarpDrive *drive)
 {
     for (ScarpDirty *dirty = drive->buffer.oldest; dirty;
@@ -37,7 +40,7 @@ void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd)
     scarp_dirty_drain(drive, cmd->order);
 }
 
-/* The oldest unit that a flush waits for, or NULL. */
+/* Returns the oldest unit that a flush waits for, or NULL. */
 static const ScarpDirty *oldest_waited(const ScarpDrive *drive)
 {
     const ScarpDirty *dirty = drive->buffer.oldest;

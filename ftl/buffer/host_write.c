@@ -1,5 +1,5 @@
 /*
- * What the host writes comes into the buffer: a command becomes units, each as
+ * The host's writes come into the buffer: a command becomes units, as far as
  * there is room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -22,7 +22,9 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
         return;
     }
     if (dirty->cmd) {
-        /* Its command waits, and no longer finds what it is to send off. */
+        /*
+         * The unit's command waits, and can no longer find the unit to emit it.
+         */
         scarp_mark(drive, forced_in_packer);
         scarp_dirty_emit(drive, dirty);
     } else {
@@ -33,7 +35,7 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
     }
 }
 
-/* from NULL: zeroes. */
+/* Copies the host's bytes into the unit; from NULL: zeroes. */
 static void copy_in(ScarpUnit *unit, uint32_t first_byte, uint32_t bytes,
                     const char *from)
 {
@@ -70,8 +72,8 @@ void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit)
 }
 
 /*
- * Bytes of a unit that is not whole.  older is the newest buffered unit of the
- * same LPN, or NULL.  cmd, unless NULL, waits until all of its bytes are known.
+ * Writes a part of a unit. older: the newest buffered unit of the same LPN, or
+ * NULL. cmd, unless NULL, waits until all bytes of the unit are known.
  */
 static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
                        ScarpDirty *older)
@@ -84,7 +86,10 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
 
     scarp_unit_set_partial(unit, partial);
     if (partial) {
-        /* Before the older one gives it up. */
+        /*
+         * The new part takes its stripe's place before the older unit releases
+         * it.
+         */
         scarp_dirty_reserve_place(drive, dirty);
     }
     if (partial && cmd) {
@@ -137,7 +142,7 @@ void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
                   scarp_unit_stream(&older->unit) != piece->stream);
     dirty = scarp_dirty_new(drive, piece->lpn);
     unit = &dirty->unit;
-    /* What is mapped will be superseded. */
+    /* The mapped copy will be superseded. */
     scarp_block_expect(drive, scarp_map_lookup(drive, piece->lpn));
     dirty->cmd_seq = cmd->seq;
     scarp_unit_set_stream(unit, piece->stream);
@@ -172,7 +177,9 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     ScarpPiece piece = { .lpn = lpn, .first_byte = first_byte, .bytes = bytes,
                     .from = from };
 
-    /* What has no blocks of its own goes with what names no stream. */
+    /*
+     * A stream without blocks of its own shares those of writes that name none.
+     */
     if (cmd->stream < drive->desc.streams) {
         piece.stream = cmd->stream;
     }
@@ -186,9 +193,9 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
 /* ---- Writes ------------------------------------------------------------- */
 
 /*
- * Of units first to last, those of a command that wait for company go now.
- * Where one still waits for its entry, its page goes without it: what is there
- * was to be joined by this one, and may hold all entries.
+ * Emits the units first to last of a command that wait for their pages to be
+ * full. If a unit still waits for its mapping entry, the page that it was to
+ * join goes without it: the units in that page may hold all entries.
  */
 static void close_units(ScarpDrive *drive, uint32_t first, uint32_t last)
 {
@@ -206,7 +213,10 @@ static void close_units(ScarpDrive *drive, uint32_t first, uint32_t last)
     }
 }
 
-/* All of cmd was taken, and it ends only when it is on flash. */
+/*
+ * Emits all units of cmd, which has been taken as a whole and waits until they
+ * are on flash.
+ */
 static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
 {
     uint32_t first = scarp_bytes_lpn(drive, cmd->offset_bytes);

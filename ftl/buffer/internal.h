@@ -1,5 +1,5 @@
 /*
- * What the sources of buffer share.
+ * Functions that the sources of buffer share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,7 @@ static inline ScarpDirty *scarp_dirty_of(ScarpUnit *unit)
     return (ScarpDirty *)unit;
 }
 
-/* The newest unit of lpn that is not on flash yet, or NULL. */
+/* Returns the newest unit of lpn that is not on flash yet, or NULL. */
 static inline ScarpDirty *scarp_buffer_find(const ScarpDrive *drive,
                                             uint32_t lpn)
 {
@@ -22,55 +22,60 @@ static inline ScarpDirty *scarp_buffer_find(const ScarpDrive *drive,
 
 /* ---- dirty.c ------------------------------------------------------------ */
 
-/* Units, in the order of arrival. */
+/* Returns a new unit, the newest in the order of arrival. */
 ScarpDirty *scarp_dirty_new(ScarpDrive *drive, uint32_t lpn);
-/* It is on flash, or nobody needs it any more. */
+/* Frees a unit that is on flash, or that nobody needs any more. */
 void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty);
-/* Somebody waits until it is on flash. */
+/* True when somebody waits until the unit is on flash. */
 bool scarp_dirty_is_late(const ScarpDrive *drive, const ScarpDirty *dirty);
 
 /*
- * Whether its entry of the mapping is in RAM, where it stays until the unit is
- * released; if not, the unit waits: scarp_buffer_mapped() follows.
+ * Pins the unit's mapping entry in RAM until the unit is released. False: the
+ * entry is not there, and the unit waits until scarp_buffer_mapped().
  */
 bool scarp_dirty_hold(ScarpDrive *drive, ScarpDirty *dirty);
-/* It is not. */
+/* True when the unit still waits for its mapping entry. */
 bool scarp_dirty_awaits_entry(const ScarpDrive *drive, const ScarpDirty *dirty);
-/* The packer that its unit belongs to becomes a page that waits for its die. */
+/*
+ * Turns the packer that the unit is in into a program that waits for its die.
+ */
 void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty);
-/* So does, unless it is empty, the packer that its unit has not come to yet. */
+/* Emits the packer that the unit has yet to come to, unless it is empty. */
 void scarp_dirty_emit_company(ScarpDrive *drive, const ScarpDirty *dirty);
-/* It waits in its packer for company, or fills it. */
+/* Puts the unit into its packer, which is emitted when full; or removes it. */
 void scarp_dirty_pack(ScarpDrive *drive, ScarpDirty *dirty);
 void scarp_dirty_unpack(ScarpDrive *drive, ScarpDirty *dirty);
-/* Programs what was written before seq, filled pages or not. */
+/* Programs all units written before seq, in filled pages or not. */
 void scarp_dirty_drain(ScarpDrive *drive, uint64_t seq);
-/* A writer waits: at least half of the buffer must be on its way. */
+/* Starts to program at least half of the buffer, as a write waits for room. */
 void scarp_dirty_drain_half(ScarpDrive *drive);
 
 /* ---- fill.c ------------------------------------------------------------- */
 
-/* What the host did not write comes from base, NULL: zeroes. */
+/* Fills the bytes that the host did not write from base; NULL: zeroes. */
 void scarp_dirty_complete(const ScarpDrive *drive, ScarpDirty *dirty,
                        const void *base);
-/* Of a part: a stripe's parity has RAM for it, or needs it no longer. */
+/* Reserves or releases RAM for the parity of a part's stripe. */
 void scarp_dirty_reserve_place(ScarpDrive *drive, ScarpDirty *dirty);
 void scarp_dirty_release_place(ScarpDrive *drive, ScarpDirty *dirty);
-/* All of its bytes are known: it goes on its way to a page. */
+/* Sends a unit, all of whose bytes are known, on its way to a page. */
 void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty);
 
 /* ---- host_write.c, host_deallocate.c ------------------------------------ */
 
-/* What a command puts into one unit. */
+/* The bytes that a command puts into one unit. */
 typedef struct {
     uint32_t lpn, first_byte, bytes;
     uint16_t stream;
     const char *from; /* NULL: zeroes */
 } ScarpPiece;
 
-/* A newer write, or a deallocate, made it stale. */
+/* Makes the unit stale: a newer write, or a deallocation, replaces it. */
 void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty);
-/* A power cut may not lose it: it has FUA set, or there is no buffer. */
+/*
+ * True when a power cut may not lose the command: it has FUA set, or there is
+ * no buffer.
+ */
 static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
                                              const ScarpCmd *cmd)
 {
@@ -79,24 +84,27 @@ static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
 }
 
 /*
- * A command that goes through waits until the unit is on flash.  Any other
- * waits until the rest of the unit's bytes is known; nobody waits for a
- * record's.
+ * Puts a piece into the buffer. A command that goes through waits until the
+ * unit is on flash; any other command, except for a record, until the rest of
+ * the unit's bytes is known.
  */
 void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpPiece *piece);
 
 /* ---- trims.c ------------------------------------------------------------ */
 
-/* lpn was deallocated at that moment. */
+/* lpn was deallocated at version `when`. */
 void scarp_trims_add(ScarpDrive *drive, uint32_t lpn, uint64_t when);
-/* When lpn was deallocated last, as its record on flash says; 0: never. */
+/*
+ * Returns the version at which lpn was deallocated last, by its record on
+ * flash; 0: never.
+ */
 uint64_t scarp_trims_recorded(const ScarpDrive *drive, uint32_t lpn);
-/* A record, of which these are the moments, is on flash: what it says counts. */
+/* A record with these versions is on flash: its deallocations take effect. */
 void scarp_trims_written(ScarpDrive *drive, uint32_t record_lpn,
                          const uint64_t *when);
 
-/* It is mapped, and was not deallocated since. */
+/* True when lpn is mapped, and was not deallocated since. */
 static inline bool scarp_buffer_is_mapped(const ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t ppn = scarp_map_lookup(drive, lpn);
@@ -105,12 +113,15 @@ static inline bool scarp_buffer_is_mapped(const ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * n units from lpn on, of one record.  The record is a unit above the host's
- * that goes to flash like any other.
+ * Deallocates n units from lpn on, of one record. The record is a unit above
+ * the host's that goes to flash like any other.
  */
 void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                                  uint32_t n);
-/* Of the command, from its next byte on: what one record has. */
+/*
+ * Returns the bytes of the command, from its next byte on, that one record
+ * covers.
+ */
 uint32_t scarp_buffer_run_bytes(const ScarpDrive *drive, const ScarpCmd *cmd,
                                 uint32_t lpn);
 

@@ -1,6 +1,7 @@
 /*
- * What energy saves of the buffer when power fails (controller.plp_bytes), and
- * how it comes back: as if the host had given it again, in the same order.
+ * The part of the buffer that energy saves when power fails
+ * (controller.plp_bytes), and its return: as if the host had written it again,
+ * in the same order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,7 +35,7 @@ uint32_t scarp_buffer_flushes(const ScarpDrive *drive)
 
 typedef struct {
     uint64_t when;
-    const ScarpDirty *dirty; /* or NULL: a deallocation of lpn */
+    const ScarpDirty *dirty; /* NULL: a deallocation of lpn */
     uint32_t lpn;
 } Item;
 
@@ -47,8 +48,8 @@ static int by_when(const void *a, const void *b)
 }
 
 /*
- * Of a unit the newest; what is not whole yet, nobody was told to be safe.
- * Records are made anew from the deallocations that are in them.
+ * True for the newest copy of a whole unit: the host was not told that a
+ * partial one is safe. Records are made anew from their deallocations.
  */
 static bool is_saved(const ScarpDrive *drive, const ScarpDirty *dirty)
 {
@@ -97,8 +98,8 @@ void scarp_buffer_save(ScarpDrive *drive)
 }
 
 /*
- * What is on flash may have been written after it; what is buffered by now was
- * not.
+ * Restores a deallocation, unless the unit was written again since: buffered
+ * units are older than the deallocation, newer ones may be on flash.
  */
 static void restore_trim(ScarpDrive *drive, ScarpCmd *cmd,
                          const ScarpSavedUnit *unit)
@@ -122,7 +123,7 @@ void scarp_buffer_restore(ScarpDrive *drive)
                              .bytes = drive->geo.unit_bytes,
                              .from = unit->data };
 
-        /* Nobody waits for it: it was told to be safe. */
+        /* No command waits for the unit: the host was told that it is safe. */
         if (unit->trimmed) {
             restore_trim(drive, &cmd, unit);
         } else {

@@ -1,10 +1,10 @@
 /*
  * Deallocations whose record is not on flash yet, where power may fail.
  *
- * A unit that lost its place at once could be erased; then, if power failed
- * before its record is there, what came back would be neither its contents nor
- * zeroes, but what some older copy of it has.  So it keeps its place until the
- * record is there, and reads are told that there is nothing.
+ * A deallocated unit keeps its place until its record is on flash, and reads
+ * are told that it is unmapped. Otherwise its block could be erased first; if
+ * power then failed before the record is there, the unit would come back
+ * neither with its contents nor as zeroes, but with those of an older copy.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -58,7 +58,7 @@ void scarp_trims_written(ScarpDrive *drive, uint32_t record_lpn,
         if (ppn != SCARP_NONE && scarp_media_version(drive, ppn) < said) {
             scarp_map_trim(drive, lpn);
         }
-        /* Else it was deallocated once more since. */
+        /* A later deallocation of lpn keeps waiting for its own record. */
         if (drive->buffer.trims && when_of(drive, lpn) <= said) {
             g_hash_table_remove(drive->buffer.trims, GUINT_TO_POINTER(lpn));
         }

@@ -5,7 +5,10 @@
  */
 #include "recovery/ops.h"
 
-/* A scan changes no table, and is long: one in so many of its moments. */
+/*
+ * True when this check is skipped: recovery's scan changes no table and is
+ * long, so one event in 16 is checked, drawn by the time.
+ */
 static bool is_passed_over(const ScarpDrive *drive)
 {
     uint64_t state = scarp_random_state(scarp_time_ns(drive));
@@ -30,8 +33,8 @@ bool scarp_check(const ScarpDrive *drive, GError **error)
         return false;
     }
     /*
-     * What is in flight changes little, and contents take long.  Which stripes
-     * are open is known when the drive is ready.
+     * Contents take long to check, so they are checked when no command is in
+     * flight. Recovery opens stripes only at its end.
      */
     return !scarp_has_parity(drive) || scarp_recovery_runs(drive) ||
            scarp_parity_check(drive, !scarp_in_device(drive), error);

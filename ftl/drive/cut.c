@@ -1,12 +1,15 @@
 /*
- * A power cut: of a drive its cells are left, and a new one is made with them.
+ * A power cut: a new drive is made from the old one's cells.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "drive/internal.h"
 #include "flow/ops.h"
 
-/* Not of the drive, but of those who look at it. */
+/*
+ * Passes the statistics and observers, which survive although no cell keeps
+ * them.
+ */
 static void pass_observed(ScarpDrive *from, ScarpDrive *to)
 {
     uint64_t under_way =
@@ -44,7 +47,7 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)
     }
     scarp_flow_cut(drive);
     next = scarp_drive_blank(&drive->desc, &config, error);
-    g_assert(next); /* as one has been made already */
+    g_assert(next); /* one like it exists already */
     /* Policies begin at this time. */
     scarp_core_pass(drive, next);
     scarp_scheme_copy(&next->scheme, next, &drive->scheme);

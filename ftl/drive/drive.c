@@ -1,6 +1,5 @@
 /*
- * A drive is made and freed: rooms one after the other, as a list of steps
- * with their undo.
+ * Makes and frees a drive, room by room: a list of steps with their undo.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,10 +10,12 @@
 typedef struct {
     const char *name;
     bool (*init)(ScarpDrive *drive, const ScarpConfig *config, GError **error);
-    void (*clear)(ScarpDrive *drive); /* may be NULL; failed init: too */
+    void (*clear)(ScarpDrive *drive); /* after a failed init, too */
 } Step;
 
-/* From the lowest room to the highest; cleared in the other order. */
+/*
+ * Rooms from the lowest to the highest; they are cleared in the reverse order.
+ */
 static const Step steps[] = {
     { "core", scarp_core_init, scarp_core_clear },
     { "stat", scarp_stat_init, scarp_stat_clear },
@@ -83,7 +84,10 @@ static bool describe(ScarpDescription *d, const ScarpConfig *config,
     g_autofree char *text = NULL;
 
     if (image) {
-        /* Read even when it is not asked for: the whole file must be whole. */
+        /*
+         * The image's description is read even with a description_path, to
+         * check the whole file.
+         */
         text = scarp_image_description(image, error);
         if (!text) {
             return false;
@@ -120,7 +124,10 @@ ScarpDrive *scarp_drive_blank(const ScarpDescription *desc,
     return drive;
 }
 
-/* Each part of the file may be, and all of them together must. */
+/*
+ * Loads an image's tables, which must be right each by itself, and all
+ * together.
+ */
 static bool load(ScarpDrive *drive, ScarpImage *image, const char *path,
                  GError **error)
 {
@@ -136,7 +143,10 @@ static bool load(ScarpDrive *drive, ScarpImage *image, const char *path,
     return !law;
 }
 
-/* The tables of a new drive, or the image's; then the scheme. */
+/*
+ * Fills the tables of a new drive, from image if there is one; then sets the
+ * scheme.
+ */
 static bool fill(ScarpDrive *drive, const ScarpConfig *config,
                  ScarpImage *image, GError **error)
 {
@@ -192,7 +202,10 @@ bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
     if (!scarp_at_rest(drive, error)) {
         return false;
     }
-    /* An image has none, and the drive itself is to have the same future. */
+    /*
+     * Images have no counts of turns, and the drive itself must have the same
+     * future.
+     */
     scarp_gc_counts_end(drive);
     return scarp_image_save(drive, path, error);
 }

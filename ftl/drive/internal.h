@@ -1,5 +1,5 @@
 /*
- * What the sources of drive share.
+ * Functions that the sources of drive share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,11 +8,14 @@
 
 #include "core/ops.h"
 
-/* A drive without a scheme, every room as it is made; NULL and *error. */
+/*
+ * Returns a drive without a scheme, all rooms new; NULL and *error set on
+ * failure.
+ */
 ScarpDrive *scarp_drive_blank(const ScarpDescription *desc,
                               const ScarpConfig *config, GError **error);
 
-/* The choices and parameters of from, for drive; none of what they remember. */
+/* Copies the choices and parameters of from, but not the policies' states. */
 void scarp_scheme_copy(ScarpScheme *scheme, ScarpDrive *drive,
                        const ScarpScheme *from);
 

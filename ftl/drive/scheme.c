@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * Every policy that can be named; another one may come with one of them.  A
- * new one is added here, and nowhere else in the core.
+ * Every policy that a scheme can name; others come only with one of these. A
+ * new policy is added here, and nowhere else in the core.
  */
 static const ScarpPolicy *const policies[] = {
     &scarp_hil_noop.policy,
@@ -194,7 +194,7 @@ static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
     }
 }
 
-/* ---- What policies cannot do without ----------------------------------- */
+/* ---- Needs of policies ------------------------------------------------- */
 
 static bool has_planes(const ScarpDrive *drive,
                        const ScarpScheme *scheme G_GNUC_UNUSED)
@@ -274,7 +274,10 @@ static const struct {
       "known before its data moves (static)", is_early },
 };
 
-/* Defaults are the description's business; what was asked for must work. */
+/*
+ * Checks only choices that were asked for: the description's own checks cover
+ * defaults.
+ */
 static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
                       const ScarpPolicy *asked, GError **error)
 {
@@ -290,7 +293,7 @@ static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
 }
 
 /*
- * Copies that leave their plane, or go in step with others, would have to be
+ * Copies that leave their plane, or run in step with others, would have to be
  * padded there, too.
  */
 static bool may_pad(const ScarpDrive *drive, const ScarpScheme *scheme,
@@ -388,7 +391,7 @@ void scarp_scheme_copy(ScarpScheme *scheme, ScarpDrive *drive,
         bool ok = !chosen[axis]->init ||
                   chosen[axis]->init(drive, scheme, NULL);
 
-        g_assert(ok); /* it was, for a drive like this */
+        g_assert(ok); /* init succeeded on an equal drive before */
     }
 }
 
@@ -420,7 +423,10 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
         return false;
     }
     if (scheme.alloc->early != drive->scheme.alloc->early) {
-        /* Units wait for a plane, or for a page: they cannot change over. */
+        /*
+         * Units wait for a plane, or for a page: a running drive cannot convert
+         * them.
+         */
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "scheme=%s: a running drive keeps its kind of write "
                     "allocation (%s)", name, drive->scheme.alloc->policy.name);
@@ -432,19 +438,22 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
 #ifdef SCARP_CHECKED
     scarp_hil_starves_anew(drive);
 #endif
-    /* Who left a collection alone will not come back to it. */
+    /*
+     * The old scheme's pacing would have granted further steps of its
+     * collections.
+     */
     scarp_gc_release_due(drive);
-    /* The next event may be far: let the new scheme have a first look. */
+    /* The next event may be far away: the new scheme looks at each die now. */
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_nand_kick(drive, die);
     }
-    /* Perhaps only the policy before held back what waits for a slot. */
+    /* The old policy may have held back commands that wait for a slot. */
     scarp_flow_dispatch(drive);
     scarp_flow_work(drive);
     return true;
 }
 
-/* In a line of its own, what a drive must be like for the policy. */
+/* Adds a line with what the policy needs of a drive. */
 static void add_needs(GString *text, const ScarpPolicy *policy)
 {
     const char *before = "  needs ";

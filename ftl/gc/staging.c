@@ -131,8 +131,7 @@ static void __attribute__((noinline)) call_back(ScarpDrive *drive,
     }
     if (drive->gc.plane[p].promised && !others) {
         promise(drive, p, &drive->gc.plane[p].promised, false);
-        /* the host may go on */
-        scarp_nand_kick(drive, scarp_plane_die(drive, p));
+        scarp_nand_kick(drive, scarp_plane_die(drive, p)); /* for the host */
     }
 }
 

@@ -122,7 +122,7 @@ void scarp_hil_dispatch_end(ScarpDrive *drive)
 ScarpCmd *scarp_hil_dispatch_next(ScarpDrive *drive)
 {
     ScarpCmdQueue *waiting = &drive->hil.waiting;
-    bool joins = false; /* the next write shares a slot with the last one */
+    bool joins = false; /* the next write shares the last one's slot */
 
     while ((joins || scarp_in_device(drive) < drive->desc.slots) &&
            scarp_cmd_first(waiting)) {

@@ -2,17 +2,17 @@
  * Host queue policy: anticipatory (hios-isca14 §6.1, after Linux's old
  * as-iosched and its defaults).
  *
- * Sorted by address, one way, reads and writes in batches that last a time.
- * When a read has ended and no other one waits near its end, the policy
- * dispatches nothing for a while: the host may be about to ask for what lies
- * behind.  It does not wait when something is late, when the host thinks
- * longer than that on average, or when what waits is as near as the host's
- * next read mostly is.
+ * Commands go by ascending address, reads and writes in batches of limited
+ * time. When a read has ended and no other read waits near its end, the policy
+ * dispatches nothing for a while, as the host may be about to read what lies
+ * behind. It does not wait when a command is late, when the host thinks longer
+ * than that on average, or when a waiting read is as near as the host's next
+ * read mostly is.
  *
- * A command that is late goes before the others of its kind, the oldest first:
- * a read is passed over no longer than read_expire_us, a batch of writes and
- * one wait; a write no longer than write_expire_us, a batch of reads and one
- * wait; and then by older ones alone.
+ * A late command goes before the others of its kind, the oldest first: a read
+ * is passed over no longer than read_expire_us, a batch of writes and one wait;
+ * a write no longer than write_expire_us, a batch of reads and one wait; after
+ * that only by older ones.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,19 +23,19 @@ enum { READING, WRITING };
 
 typedef struct {
     uint64_t next_byte[2];   /* where the last command of a kind ended */
-    int64_t batch_ns;        /* since when the batch runs */
-    int kind;                /* of the batch */
-    bool ended;              /* a read has, and no other one came since */
-    uint64_t end_byte;       /* of that read */
+    int64_t batch_ns;        /* begin of the batch */
+    int kind;                /* kind of the batch */
+    bool ended;              /* a read has ended, and none came since */
+    uint64_t end_byte;       /* end of that read */
     int64_t end_ns;
-    int64_t wait_until_ns;   /* for the next one */
+    int64_t wait_until_ns;   /* until when the policy waits for the next */
     int64_t think_ns;        /* means, from a read's end to the next read */
     int64_t seek_bytes;
 } Anticipatory;
 
 typedef struct {
     ScarpCmd *oldest, *lowest;
-    ScarpCmd *next; /* the lowest address from next_byte on */
+    ScarpCmd *next; /* lowest address from next_byte on */
 } Seen;
 
 static int64_t param_ns(const ScarpDrive *drive, int param)
@@ -48,7 +48,10 @@ static int64_t distance(const Anticipatory *state, const ScarpCmd *cmd)
     return ABS((int64_t)(cmd->offset_bytes - state->end_byte));
 }
 
-/* *near: the read next to where the last one ended.  Returns a flush. */
+/*
+ * Fills seen and *near, the read next to the last one's end. Returns a flush,
+ * or NULL.
+ */
 static ScarpCmd *look(const ScarpDrive *drive, const Anticipatory *state,
                       const ScarpCmdQueue *waiting, Seen seen[2],
                       ScarpCmd **near)
@@ -89,8 +92,9 @@ static bool late(const ScarpDrive *drive, const ScarpCmd *cmd)
 }
 
 /*
- * When it is late, so is the oldest of its kind: no younger one of that goes
- * first.  The other kind's batches end in time, however many it has.
+ * When a command is late, the oldest of its kind is late too, so no younger one
+ * of that kind goes first. The other kind's batches end in time, however many
+ * commands it has.
  */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger)
@@ -104,7 +108,7 @@ static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
     };
 }
 
-/* The batch goes on, or the other kind's begins. */
+/* Continues the batch, or begins one of the other kind. */
 static void turn(const ScarpDrive *drive, Anticipatory *state,
                  const Seen seen[2])
 {
@@ -119,7 +123,7 @@ static void turn(const ScarpDrive *drive, Anticipatory *state,
     }
 }
 
-/* Whether it may pay to dispatch nothing now, not even cmd. */
+/* True when dispatching nothing now, not even cmd, may pay off. */
 static bool waits(const ScarpDrive *drive, const Anticipatory *state,
                   const Seen seen[2], const ScarpCmd *cmd)
 {
@@ -145,7 +149,7 @@ static ScarpCmd *choose(const ScarpDrive *drive, Anticipatory *state,
     if (near && scarp_time_ns(drive) < state->wait_until_ns &&
         distance(state, near) <= near_bytes && state->kind == READING) {
         scarp_mark(drive, anticipation_right);
-        return near; /* it came */
+        return near; /* the anticipated read */
     }
     return s->next ? s->next : s->lowest;
 }
@@ -175,7 +179,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     return scarp_cmd_take(waiting, cmd);
 }
 
-/* A mean that forgets: the newest counts an eighth. */
+/* Moves a mean: the newest sample counts an eighth. */
 static void add(int64_t *mean, int64_t sample)
 {
     *mean += (sample - *mean) / 8;
@@ -188,7 +192,7 @@ static void arrived(ScarpDrive *drive, const ScarpCmd *cmd)
 
     if (cmd->op == SCARP_OP_READ && state->ended) {
         state->ended = false;
-        /* What came far too late counts as late, not as never. */
+        /* An extreme sample counts as 16 waits, so that the mean recovers. */
         add(&state->think_ns, MIN(scarp_time_ns(drive) - state->end_ns,
                                   16 * wait_ns));
         add(&state->seek_bytes, distance(state, cmd));
@@ -219,7 +223,7 @@ static void timer(ScarpDrive *drive)
                           ->wait_until_ns);
 }
 
-/* Its first batch begins with it, also in a drive that has run for long. */
+/* The first batch begins now, also on a drive that has run for long. */
 static bool init(ScarpDrive *drive, ScarpScheme *scheme,
                  GError **error G_GNUC_UNUSED)
 {
@@ -227,7 +231,7 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
     return true;
 }
 
-/* A time of this clock, as one of the drive's life. */
+/* Visits a time of this clock as one of the drive's life. */
 static void visit_time(const ScarpDrive *drive, ScarpVisit *visit,
                        const char *name, int64_t *ns)
 {

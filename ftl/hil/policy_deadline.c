@@ -20,7 +20,7 @@ enum { READING, WRITING };
 typedef struct {
     uint64_t next_byte[2]; /* where the last command of a kind ended */
     uint64_t in_batch;
-    uint64_t starved;      /* batches of reads while writes waited */
+    uint64_t starved;      /* batches of reads that passed waiting writes */
     int kind;
 } Deadline;
 
@@ -29,10 +29,10 @@ static int kind_of(const ScarpCmd *cmd)
     return cmd->op == SCARP_OP_READ ? READING : WRITING;
 }
 
-/* What is to be known of the waiting commands of one kind. */
+/* The waiting commands of one kind, as a pick needs them. */
 typedef struct {
     ScarpCmd *oldest, *late; /* late: the oldest one that is */
-    ScarpCmd *next;          /* the lowest address from next_byte on */
+    ScarpCmd *next;          /* lowest address from next_byte on */
 } Seen;
 
 static int64_t late_ns(const ScarpDrive *drive, const ScarpCmd *cmd)
@@ -70,7 +70,7 @@ static ScarpCmd *look(const ScarpDrive *drive, const Deadline *state,
     return NULL;
 }
 
-/* The kind of the next batch. */
+/* Returns the kind of the next batch. */
 static int turn(const ScarpDrive *drive, Deadline *state, const Seen seen[2])
 {
     if (!seen[WRITING].oldest || !seen[READING].oldest) {
@@ -112,9 +112,9 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 }
 
 /*
- * Each batch of its kind begins with one that is late, an older one or itself,
- * and writes_starved batches of reads come before each batch of writes.
- * Without any, reads may wait as long as writes come, as in Linux.
+ * Each batch of its kind begins with a late command, an older one or cmd
+ * itself, and writes_starved batches of reads come before each batch of writes.
+ * With writes_starved=0, reads may wait as long as writes come, as in Linux.
  */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger G_GNUC_UNUSED)

@@ -1,17 +1,17 @@
 /*
- * Host queue policy: flash-aware (hios-isca14 §6.1; Kim, Oh, Kim, Choi, Lee
- * and Noh, "Disk schedulers for solid state drives", EMSOFT 2009).
+ * Host queue policy: flash-aware (hios-isca14 §6.1; Kim, Oh, Kim, Choi, Lee and
+ * Noh, "Disk schedulers for solid state drives", EMSOFT 2009).
  *
  * Reads go one by one, in the order of arrival; writes go in bundles, so that
- * what the FTL keeps in one logical block comes in a row.  A bundle holds the
- * writes that wait and begin in one stretch of addresses: a logical block, or
- * a superblock, where the mapping has one.  Page mapping has none: there the
- * stretch is what fills one block in each plane, so that what is bundled lies
- * in blocks that fill together, and will be invalid together.
+ * those of one logical block come in a row. A bundle is the waiting writes that
+ * begin in one stretch of addresses: a logical block, or a superblock, where
+ * the mapping has one. Under page mapping the stretch fills one block in each
+ * plane, so that a bundle's data lies in blocks that fill together, and will be
+ * invalid together.
  *
- * A read waits for one bundle at most, and for the reads before it; a write
- * for a bundle and reads_first reads for each of the writes before it.  The
- * last of a bundle is its oldest, if that still waits: none is left behind by
+ * A read waits for one bundle at most, and for the reads before it; a write for
+ * a bundle and reads_first reads for each of the writes before it. The last
+ * write of a bundle is its oldest, if that still waits: no write starves behind
  * lower addresses that keep coming.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -21,9 +21,9 @@
 enum { READS_FIRST, BUNDLE_MAX, BUNDLE_PAGES };
 
 typedef struct {
-    uint64_t bundle;  /* which stretch of addresses */
-    uint64_t left;    /* commands that it may still have; 0: none is open */
-    uint64_t reads;   /* that have passed a write since the last bundle */
+    uint64_t bundle;  /* number of its stretch of addresses */
+    uint64_t left;    /* writes it may still have; 0: none is open */
+    uint64_t reads;   /* reads that passed a write since a bundle */
     uint64_t stretch_bytes;
 } FlashAware;
 
@@ -47,8 +47,8 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
 }
 
 typedef struct {
-    ScarpCmd *read, *write; /* the oldest */
-    ScarpCmd *oldest, *lowest; /* of the bundle that is open */
+    ScarpCmd *read, *write; /* the oldest of each kind */
+    ScarpCmd *oldest, *lowest; /* of the open bundle */
 } Seen;
 
 static ScarpCmd *look(const ScarpDrive *drive, const FlashAware *state,
@@ -77,7 +77,7 @@ static ScarpCmd *look(const ScarpDrive *drive, const FlashAware *state,
     return NULL;
 }
 
-/* With no preference, whichever came first. */
+/* True when a read is next; reads_first=0: whichever came first. */
 static bool read_first(const ScarpDrive *drive, const FlashAware *state,
                        const Seen *seen)
 {

@@ -1,7 +1,7 @@
 /*
- * The law that no command starves in the host queue: each policy says how many
- * younger commands may go before one that waits, and since when they count.
- * It is part of checked builds alone; it looks at all that waits.
+ * The law that no command starves in the host queue: each policy bounds how
+ * many younger commands may pass a waiting one, from which time on. Only
+ * checked builds have it, as each pick looks at all waiting commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,7 +22,7 @@ void scarp_hil_starves_anew(ScarpDrive *drive)
     }
 }
 
-/* older is passed over by cmd, and so many that wait are older than it. */
+/* Counts that cmd passes older, which has before older commands waiting. */
 static void pass(const ScarpDrive *drive, ScarpCmd *older, const ScarpCmd *cmd,
                  uint64_t before)
 {

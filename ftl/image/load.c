@@ -1,7 +1,7 @@
 /*
- * Starting from an image.  Nothing in the file is believed: sizes are compared
- * with the drive's before anything is allocated, every entry of a table with
- * what it may be.
+ * Starting from an image. The file is not trusted: sizes are compared with the
+ * drive's before anything is allocated, and every entry of a table with its
+ * range.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -124,7 +124,10 @@ static bool read_versions(ScarpImage *image, ScarpDrive *drive, GError **error)
     return true;
 }
 
-/* Which units are valid: with the spare areas, the forward map follows. */
+/*
+ * Reads the valid marks; with the spare areas, the forward map follows from
+ * them.
+ */
 static bool read_marks(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
     uint64_t n = scarp_geometry_units(&drive->geo);
@@ -157,7 +160,7 @@ static bool read_marks(ScarpImage *image, ScarpDrive *drive, GError **error)
     return true;
 }
 
-/* No unit lies where nothing was programmed. */
+/* No unit may lie where no page was programmed. */
 static bool check_written(ScarpImage *image, ScarpDrive *drive,
                           GError **error)
 {
@@ -216,8 +219,8 @@ bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
 /* ---- Data ---------------------------------------------------------------- */
 
 /*
- * Of deallocations, or where power may fail of the mapping: kept, though the
- * host's data is not.
+ * True for records of deallocations, and, where power may fail, translation
+ * units: an image has their contents even if it has none of the host's data.
  */
 static bool is_record(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -228,7 +231,10 @@ static bool is_record(const ScarpDrive *drive, uint32_t lpn)
            lpn >= drive->geo.logical_units;
 }
 
-/* Its contents may be there: of what is superseded, too, until its erase. */
+/*
+ * True when ppn may have contents: where power may fail superseded units have
+ * them, too, until their erase.
+ */
 static bool has_contents(const ScarpDrive *drive, uint32_t ppn)
 {
     return scarp_media_keeps(drive) ? scarp_media_lpn(drive, ppn) != SCARP_NONE
@@ -276,8 +282,8 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
 /* ---- Versions ------------------------------------------------------------ */
 
 /*
- * None is of the time to come, and the flash alone says what the marks do, but
- * for units whose deallocation was not written to it.
+ * No version may be of the future, and the flash alone must agree with the
+ * marks, except for units whose deallocation was not written to it.
  */
 static bool check_versions(ScarpImage *image, ScarpDrive *drive,
                            GError **error)
@@ -320,7 +326,7 @@ static bool check_versions(ScarpImage *image, ScarpDrive *drive,
     return true;
 }
 
-/* Any version's will do, and none at all: the first images had no writer. */
+/* Any writer is accepted, and none: the first images had no such section. */
 static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
                         GError **error)
 {
@@ -334,15 +340,17 @@ static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
     return text;
 }
 
-/* ---- All of it ----------------------------------------------------------- */
+/*
+ * ---- The steps of loading -------------------------------------------------
+ */
 
-/* In this order: each builds on what was read before. */
+/* Each step relies on those before it. */
 static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {
     read_lpns, read_versions, image_read_pages, read_marks, read_state,
     check_written, image_check_pages, read_data, check_versions, read_writer,
 };
 
-/* On failure the drive is of no use: scarp_drive_free() is the undo. */
+/* After a failure the drive is useless: scarp_drive_free() is the undo. */
 bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {

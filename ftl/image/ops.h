@@ -1,6 +1,6 @@
 /*
- * What flow asks of image: saving, and a drive that starts from a file.  image
- * owns nothing of a drive; docs/images.md has the file's layout.
+ * Functions of image: saving, and a drive that starts from a file. image owns
+ * nothing of a drive; docs/images.md has the file's layout.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,19 +13,19 @@ typedef struct ScarpImage ScarpImage;
 
 ScarpImage *scarp_image_open(const char *path, GError **error);
 void scarp_image_close(ScarpImage *image);
-/* The description of the drive that was saved; g_free() it. */
+/* Returns the description of the saved drive; g_free() it. */
 char *scarp_image_description(ScarpImage *image, GError **error);
 /*
- * Whether drive, whose sizes are known and nothing else, is of the image's
- * layout class, and the file holds tables of its size.
+ * True when drive, of which only the sizes are set, is of the image's layout
+ * class, and the file has tables of its size.
  */
 bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
                       GError **error);
-/* Into a new drive; the scheme's own state is another matter. */
+/* Load the image into a new drive, and later its scheme's state. */
 bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error);
 bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
                              GError **error);
-/* Of a drive at rest; scarp.h says the rest. */
+/* Saves a drive at rest, as scarp_save() does. */
 bool scarp_image_save(ScarpDrive *drive, const char *path, GError **error);
 
 #endif /* SCARP_IMAGE_OPS_H */

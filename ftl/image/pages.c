@@ -1,5 +1,5 @@
 /*
- * What the cells of each page hold, where power may fail: a byte for each.
+ * State of each page's cells, where power may fail: a byte for each.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,7 +25,7 @@ void image_put_pages(ImageWriter *writer, ScarpDrive *drive)
     }
 }
 
-/* Only a page that was programmed has units. */
+/* Only a programmed page may have units. */
 static bool suits(const ScarpDrive *drive, uint32_t page, ScarpPageState state)
 {
     uint32_t ppn = page << drive->geo.page_shift;

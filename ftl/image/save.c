@@ -60,7 +60,7 @@ static void put_versions(ImageWriter *writer, ScarpDrive *drive)
     }
 }
 
-/* One bit after the other, whichever block it is of. */
+/* Bits lie one after the other, across the borders of blocks. */
 static void put_valid(ImageWriter *writer, ScarpDrive *drive)
 {
     uint64_t n = scarp_geometry_units(&drive->geo);
@@ -97,7 +97,7 @@ static void put_lpns(ImageWriter *writer, ScarpDrive *drive)
     }
 }
 
-/* Where something is stored: the PPN, then the unit. */
+/* Each stored unit: the PPN, then the unit's bytes. */
 static void put_data(ImageWriter *writer, ScarpDrive *drive)
 {
     for (uint64_t ppn = 0; ppn < scarp_geometry_units(&drive->geo); ppn++) {
@@ -131,7 +131,9 @@ static bool has_pages(const ScarpDrive *drive)
     return scarp_media_keeps(drive);
 }
 
-/* Who wrote it: for people, and for whoever reads what later proves wrong. */
+/*
+ * The program that wrote the image, for people and for later fixes by version.
+ */
 static void put_writer(ImageWriter *writer, ScarpDrive *drive G_GNUC_UNUSED)
 {
     static const char text[] = "scarp " SCARP_VERSION "\n";
@@ -162,7 +164,7 @@ static bool is_wanted(const ScarpDrive *drive, size_t i)
     return !sections[i].wanted || sections[i].wanted(drive);
 }
 
-/* Until image_commit() the file is another one: nothing is to be undone. */
+/* A failure needs no undo: until image_commit() the old file is untouched. */
 bool scarp_image_save(ScarpDrive *drive, const char *path, GError **error)
 {
     ImageWriter writer;

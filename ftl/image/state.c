@@ -1,9 +1,10 @@
 /*
- * What an image says of a drive besides its mapping: scalars, blocks, the
- * order of every list of blocks, and what the scheme's policies remember.
+ * The state of a drive that an image keeps besides its mapping: scalars,
+ * blocks, the order of every list of blocks, and the states of the scheme's
+ * policies.
  *
- * Lists are kept as the order of their members and built anew from it, so
- * that no image can make one that does not end.
+ * Lists are kept as the order of their members and built anew from it, so that
+ * no image can make a list without an end.
  *
  * Times are of the drive's life, which goes on in a drive that starts from the
  * image, although its clock begins at zero.
@@ -14,7 +15,7 @@
 
 #include <string.h>
 
-/* 146 years: sums of two times are times. */
+/* 146 years, so that the sum of two times does not overflow. */
 #define MAX_LIFE_NS (INT64_MAX / 2)
 
 char *image_layout_text(const ScarpDrive *drive)
@@ -44,7 +45,9 @@ char *image_layout_text(const ScarpDrive *drive)
                                key[i].name, key[i].value);
     }
     if (d->power_cuts) {
-        /* How far pages of the same cells are programmed follows from it. */
+        /*
+         * These keys determine how far pages of the same cells are programmed.
+         */
         g_string_append_printf(text, "nand.power_cuts=1\nftl.paired_pages=%"
                                G_GUINT64_FORMAT "\nnand.cell_bits=%"
                                G_GUINT64_FORMAT "\n", d->paired_pages,
@@ -54,7 +57,10 @@ char *image_layout_text(const ScarpDrive *drive)
         g_string_append(text, "ftl.checkpoint_pages, not 0\n");
     }
     scarp_map_add_class(drive, text);
-    /* The planes of what the mapping keeps there, and of stripes; or cwdp. */
+    /*
+     * Translation units and stripes lie in the planes that ftl.allocation says;
+     * cwdp is not written.
+     */
     if ((scarp_map_keeps_order(drive) || d->parity_width) &&
         strcmp(scarp_alloc_letters(d), "cwdp")) {
         g_string_append_printf(text, "ftl.allocation=%s\n",
@@ -123,7 +129,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
         break;
     case BLOCK_FULL:
     case BLOCK_OWNED:
-        ok = written; /* it may have been closed early */
+        ok = written; /* the block may have been closed early */
         break;
     case BLOCK_TRANSLATION:
         ok = written == pages || (written && scarp_media_keeps(drive));
@@ -140,13 +146,13 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
     }
     scarp_block_load(drive, index, state, written,
                      (int64_t)modified_ns - past_ns);
-    /* All of them are programmed: nothing is on its way. */
+    /* All written pages count as programmed: no program is on its way. */
     scarp_media_load_block(drive, index, origin, stream, erases, seq, written);
 }
 
 /* ---- Lists --------------------------------------------------------------- */
 
-/* A member of a list: a block of plane p in this state, named once. */
+/* Visits a member of a list: a block of plane p in this state, named once. */
 static uint32_t visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
                              ScarpBlockState state, uint8_t *seen, uint8_t mark,
                              ScarpVisit *visit)
@@ -171,7 +177,7 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     uint32_t n = scarp_plane_erased_blocks(drive, p);
     uint32_t at = scarp_blocks_first_free(drive, p);
 
-    /* The last one is GC's, and at rest GC has given it back. */
+    /* The last free block is GC's, and at rest GC has given it back. */
     scarp_visit_u32(visit, "free blocks of a plane", &n, 1,
                     drive->desc.blocks_per_plane);
     if (visit->loading) {
@@ -205,7 +211,7 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
             scarp_blocks_add_full(drive, index);
         }
     }
-    /* Those with the same number of valid units have an order of their own. */
+    /* Blocks with equally many valid units have an order of their own. */
     at = SCARP_NONE;
     for (uint32_t i = 0; i < n && !visit->problem; i++) {
         uint32_t index;
@@ -244,7 +250,7 @@ static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     }
 }
 
-/* Blocks of translation units hold nothing else, and are in no list. */
+/* Blocks of translation units contain nothing else, and are in no list. */
 static void check_translation(ScarpDrive *drive, uint32_t p, uint32_t b,
                               ScarpVisit *visit)
 {
@@ -266,7 +272,7 @@ static void check_translation(ScarpDrive *drive, uint32_t p, uint32_t b,
     }
 }
 
-/* Every block is where its state says. */
+/* Every block is in the list of its state. */
 static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
                           ScarpVisit *visit)
 {
@@ -288,7 +294,7 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
         }
     }
     if (scarp_plane_translation_blocks(drive, p) >
-        drive->geo.translation_blocks) { /* the open one, too */
+        drive->geo.translation_blocks) { /* the open one included */
         scarp_visit_fail(visit, "plane %u has %u blocks of translation units; "
                          "at most %u are allowed", p,
                          scarp_plane_translation_blocks(drive, p),
@@ -330,7 +336,7 @@ void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
 
 /* ---- Policies ------------------------------------------------------------ */
 
-/* The drive's policy of this name, with these parameters; or NULL. */
+/* Returns the drive's policy of this name and these parameters, or NULL. */
 static const ScarpPolicy *same_policy(const ScarpDrive *drive,
                                       const char *name, const uint64_t *param,
                                       uint32_t n_params)
@@ -400,7 +406,7 @@ static void load_policy(ScarpDrive *drive, ScarpVisit *visit)
     policy = same_policy(drive, name, param, n_params);
     scarp_mark_if(drive, other_policy_loaded, !policy);
     if (!policy) {
-        return; /* what another scheme remembered is of no use to this one */
+        return; /* another scheme's state is of no use */
     }
     if (policy->persist) {
         policy->persist(drive, drive->scheme.state[policy->axis], &inner);

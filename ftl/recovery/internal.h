@@ -1,5 +1,5 @@
 /*
- * What the sources of recovery share.
+ * Functions that the sources of recovery share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,20 +8,20 @@
 
 #include "recovery/ops.h"
 
-/* A flash command of the plane, which waits for its die. */
+/* Issues a flash command of the plane, which waits for its die. */
 void scarp_recovery_issue(ScarpDrive *drive, uint32_t plane,
                           ScarpFlashKind kind, ScarpOrigin origin,
                           uint32_t ppn, uint32_t bytes);
 
-/* tables.c: what the cells say of blocks and units */
+/* tables.c: makes the tables of blocks and units from the cells. */
 void scarp_recovery_tables(ScarpDrive *drive);
 
-/* scan.c: the plane's next page; false: it has been looked at */
+/* scan.c: reads the plane's next page; false: its scan is complete. */
 bool scarp_recovery_scan(ScarpDrive *drive, uint32_t plane);
 
 /*
- * mend.c: the plane's next flash command; false: it is sound.  Then, what that
- * has done.
+ * mend.c: issues the plane's next flash command; false: the plane is sound.
+ * scarp_recovery_mended() follows each command's end.
  */
 bool scarp_recovery_mend(ScarpDrive *drive, uint32_t plane);
 void scarp_recovery_mended(ScarpDrive *drive, uint32_t plane,

@@ -1,23 +1,25 @@
 /*
- * A plane is mended: blocks that hold nothing are erased, and where the plane
- * lacks a free block, or its mapping does not know what to make of its blocks,
- * units are copied together.
+ * Mending a plane: useless blocks are erased, and where the plane lacks a free
+ * block, or its mapping has no role for some blocks, units are copied together.
  *
- * Copies go to the block that is kept for it.  Of two copies of a unit the one
- * in the older block counts (map/rebuild.c), so whenever power fails here what
- * is on its way is of no use, and recovery begins anew with as much as before.
+ * Copies go to the block that is kept for recovery. Of two copies of a unit the
+ * one in the older block counts (map/rebuild.c), so if power fails here the new
+ * copies are useless, and recovery begins again with as much as before.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
 
-/* Units of job that are programmed next, in one page. */
+/* Number of job's units that the next program carries, in one page. */
 static uint32_t page_units(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 {
     return MIN(drive->geo.units_per_page, job->mend.n_units - job->done);
 }
 
-/* ftl.paired_pages=pad: the cells of the last copies are not all programmed. */
+/*
+ * ftl.paired_pages=pad: true when the cells of the last copies are not all
+ * programmed.
+ */
 static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 {
     return drive->desc.paired_pages == PAIRED_PAD &&
@@ -25,7 +27,10 @@ static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
            scarp_block_written(drive, job->target) % drive->desc.cell_bits;
 }
 
-/* The next page that is not in RAM yet; false: all of this program's are. */
+/*
+ * Reads the next page that is not in RAM yet; false: the next program's units
+ * are all there.
+ */
 static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
 {
     const uint32_t *unit = job->mend.unit;
@@ -38,7 +43,7 @@ static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
         return false;
     }
     first = unit[job->read];
-    /* All that the page has of them crosses the channel at once. */
+    /* All wanted units of the page cross the channel at once. */
     while (job->read < job->mend.n_units &&
            unit[job->read] >> drive->geo.page_shift ==
                first >> drive->geo.page_shift) {

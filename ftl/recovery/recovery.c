@@ -5,7 +5,10 @@
  */
 #include "recovery/internal.h"
 
-/* Its next flash command in a plane is issued; false: it is over there. */
+/*
+ * Issues a plane's next flash command in each step; false: the step is complete
+ * there.
+ */
 static bool (*const next_of[])(ScarpDrive *, uint32_t) = {
     [RECOVERY_SCAN] = scarp_recovery_scan,
     [RECOVERY_MEND] = scarp_recovery_mend,
@@ -46,7 +49,7 @@ void scarp_recovery_issue(ScarpDrive *drive, uint32_t p, ScarpFlashKind kind,
     scarp_nand_kick(drive, scarp_plane_die(drive, p));
 }
 
-/* Of the die's planes, the one whose command is the oldest. */
+/* Returns the oldest command that waits, of the die's planes. */
 static ScarpFlashCmd *oldest(const ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die);
@@ -109,7 +112,7 @@ static void begin_step(ScarpDrive *drive, ScarpRecoveryStep step)
     }
 }
 
-/* What waited for the drive to be ready, and what it had been told, go on. */
+/* Ends recovery: commands that waited for the drive, and saved units, go on. */
 static void end(ScarpDrive *drive)
 {
     forget_planes(drive);
@@ -118,7 +121,7 @@ static void end(ScarpDrive *drive)
         scarp_stat_since(drive, drive->recovery.since_ns);
     scarp_map_recovered(drive);
     scarp_buffer_restore(drive);
-    /* Then: a stripe may have nothing but what was buffered. */
+    /* Parity comes after the buffer: a stripe may have only buffered pages. */
     if (scarp_has_parity(drive)) {
         scarp_parity_restore(drive);
     }

@@ -1,21 +1,21 @@
 /*
- * Spare areas are read, page by page, each plane in the order of its blocks: the
- * first page of a block says whether it is in use, and the first that is erased
- * where it ends.  Blocks that are marked as bad are passed over.  A drive that
- * was shut down has written its tables, and reads these instead; that they are
- * written takes no time, and where they lie is not modelled.
+ * Reading of spare areas, page by page, each plane in the order of its blocks:
+ * the first page of a block tells whether it is in use, and the first erased
+ * page where it ends. Blocks marked as bad are skipped. A drive that was shut
+ * down reads its tables instead; writing them takes no time, and their place is
+ * not modelled.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
 
-/* Of a unit: LPN, version, the role of its page. */
+/* A unit's spare area: LPN, version, the role of its page. */
 enum { SPARE_BYTES = 16 };
 
-/* Of the map, and of each block. */
+/* A table entry of a block. */
 enum { BLOCK_BYTES = 16 };
 
-/* The tables that a drive has written that was shut down, its share of them. */
+/* Reads the plane's share of the tables that a shut-down drive has written. */
 static bool read_table(ScarpDrive *drive, uint32_t p)
 {
     ScarpRecoveryPlane *plane = &drive->recovery.plane[p];
@@ -37,10 +37,11 @@ static bool read_table(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * All pages of a plane are looked at; then a block is made free of the least
- * that others have to spare: a page each, so that as many are copied as a block
- * has pages; and each block may have to be erased.  The dies of a channel wait
- * for each other, and a die's planes take turns.
+ * The bound assumes that all pages of a plane are read; that then a block is
+ * freed from the least that other blocks have to spare, a page each, so that as
+ * many blocks are copied as a block has pages; and that each block may have to
+ * be erased. The dies of a channel wait for each other, and a die's planes take
+ * turns.
  */
 int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
 {

@@ -1,15 +1,15 @@
 /*
- * recovery: how a drive whose power failed gets ready again, from what the
- * cells hold alone (nand.power_cuts).  Owns the steps, and the flash commands
- * that they need: spare areas are read die by die, then planes are mended, and
- * what energy saved comes back into the buffer.
+ * recovery: how a drive whose power failed gets ready again, from the cells
+ * alone (nand.power_cuts). Owns the steps, and the flash commands that they
+ * need: spare areas are read die by die, then planes are mended, and then what
+ * energy saved comes back into the buffer.
  *
- * The tables are made at once, when power returns: nobody may ask them anything
+ * The tables are made at once when power returns, but nobody may ask them
  * before the reads that tell them have taken their time.
  *
- * Flow gives dies to it while it runs, tells it of the flash commands that it
- * owns, and lets no command of the host in.  It asks buffer, gc, map, blocks,
- * media and nand.
+ * flow gives dies to recovery while it runs, reports the ends of flash commands
+ * that recovery owns, and lets no command of the host in. recovery asks buffer,
+ * gc, map, blocks, media and nand.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,31 +20,31 @@
 #include "map/state.h"
 
 typedef enum {
-    RECOVERY_READY, /* nothing is to be done: the host is let in */
+    RECOVERY_READY, /* the drive is ready: the host is let in */
     RECOVERY_SCAN,  /* spare areas are read */
-    RECOVERY_MEND,  /* planes erase what is of no use, and get free blocks */
+    RECOVERY_MEND,  /* planes erase useless blocks, and get free ones */
 } ScarpRecoveryStep;
 
-/* What is mended in a plane: units are copied, then blocks are erased. */
+/* Mending of a plane: units are copied, then blocks are erased. */
 typedef struct {
-    ScarpMend mend;      /* what, as map says */
-    uint32_t read, done; /* of its units: in RAM; on flash */
-    uint32_t target;     /* that they go to, or SCARP_NONE */
+    ScarpMend mend;      /* the work, planned by map */
+    uint32_t read, done; /* of its units: read so far; on flash */
+    uint32_t target;     /* the block that they go to, or SCARP_NONE */
 } ScarpRecoveryJob;
 
 typedef struct {
-    uint32_t block, page; /* scan: the next one, of the plane */
+    uint32_t block, page; /* the next page to scan, in the plane */
     ScarpFlashCmd *cmd;   /* waits for its die, or NULL */
-    bool running;         /* it is on its die */
-    bool done;            /* this step is over */
+    bool running;         /* the plane's command is on its die */
+    bool done;            /* this step is complete */
     ScarpRecoveryJob job;
 } ScarpRecoveryPlane;
 
 typedef struct {
     ScarpRecoveryStep step;
-    uint32_t left;          /* planes that this step is not over in */
-    int64_t since_ns;       /* power returned */
-    bool is_clean;          /* it was shut down */
+    uint32_t left;          /* planes whose step is not complete */
+    int64_t since_ns;       /* when power returned */
+    bool is_clean;          /* the drive was shut down */
     ScarpRecoveryPlane *plane;
 } ScarpRecovery;
 

@@ -1,5 +1,5 @@
 /*
- * The tables of a drive, by what the cells say.
+ * Makes the tables of a drive from its cells.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * What the sources of redundancy share.
+ * Functions that the sources of redundancy share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,7 @@
 
 #include "redundancy/ops.h"
 
-/* The stripe of a unit, and its place there. */
+/* Returns the stripe of a unit; *place: the unit's place there. */
 static inline uint32_t scarp_stripe_of(const ScarpDrive *drive, uint32_t lpn,
                                        uint32_t *place)
 {
@@ -31,34 +31,42 @@ static inline uint32_t scarp_stripe_lpn(const ScarpDrive *drive,
                          : stripe * data + place;
 }
 
-/* redundancy/layout.c: false and *error when the planes do not suit */
+/*
+ * redundancy/layout.c: false and *error set when the planes cannot be grouped.
+ */
 bool scarp_parity_layout_init(ScarpDrive *drive, GError **error);
 void scarp_parity_layout_clear(ScarpDrive *drive);
 
-/* redundancy/stripe.c */
+/* Functions of redundancy/stripe.c. */
 ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index);
 void scarp_stripe_free(ScarpDrive *drive, ScarpStripe *stripe);
 void scarp_stripe_list_add(ScarpStripeList *list, ScarpStripe *stripe);
 void scarp_stripe_list_remove(ScarpStripeList *list, ScarpStripe *stripe);
-/* The stripe that has a place in RAM, open or not, or NULL. */
+/* Returns the stripe that has a place in RAM, open or not, or NULL. */
 ScarpStripe *scarp_stripe_placed(const ScarpDrive *drive, uint32_t index);
-/* The stripe whose parity on flash is not the present one, or NULL. */
+/* Returns the stripe whose parity on flash is out of date, or NULL. */
 ScarpStripe *scarp_stripe_open(const ScarpDrive *drive, uint32_t index);
-/* Exclusive or of a page of data (NULL: zeroes) into sum. */
+/* Adds a page of data (NULL: zeroes) to the stripe's sum by exclusive or. */
 void scarp_stripe_add(ScarpDrive *drive, ScarpStripe *stripe, const void *data);
 /*
- * The newest contents of a unit are in RAM, or known to be zeroes, without a
- * read; *data is them, or NULL.
+ * True when no read is needed for the newest contents of a unit: *data is them
+ * in RAM, or NULL for zeroes.
  */
 bool scarp_stripe_known(const ScarpDrive *drive, uint32_t lpn,
                         const void **data);
-/* Nothing of it is mapped or being written: it needs no parity. */
+/*
+ * True when no unit of the stripe is mapped or being written: it needs no
+ * parity.
+ */
 bool scarp_stripe_is_empty(const ScarpDrive *drive, uint32_t index);
 /* Reads bytes of lpn's page for the stripe. */
 void scarp_stripe_read(ScarpDrive *drive, ScarpStripe *stripe, uint32_t lpn,
                        uint32_t bytes);
 
-/* redundancy/reconstruct.c: a page of a rebuild was read; one was written */
+/*
+ * redundancy/reconstruct.c: a rebuild's read has ended; a page of the stripe
+ * was written.
+ */
 void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index);
 

@@ -61,15 +61,18 @@ static bool check_stripe(const ScarpDrive *drive, uint32_t s, bool contents,
             return broken(error, "has left its planes", s);
         }
     }
-    /* An older version that a lie brings back is not what the parity is of. */
+    /*
+     * lie.unserialised may bring back an older version, which the parity does
+     * not cover.
+     */
     return !contents || !drive->store_data || drive->desc.unserialised ||
            sums_up(drive, s) ||
            broken(error, "is not what its parity says", s);
 }
 
 /*
- * No more stripes have a place than ftl.parity_stripes says; or, after a power
- * cut, than what was saved needed, which only becomes less.
+ * At most ftl.parity_stripes stripes have a place in RAM; after a power cut the
+ * saved stripes may be more, but only become fewer.
  */
 static bool check_places(const ScarpDrive *drive, uint32_t placed,
                          uint32_t open, GError **error)

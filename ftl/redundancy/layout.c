@@ -1,5 +1,5 @@
 /*
- * Where the pages of a stripe lie.
+ * The planes of a stripe's pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -53,7 +53,7 @@ void scarp_parity_layout_clear(ScarpDrive *drive)
     g_free(drive->parity.group_of);
 }
 
-/* The parity's place among the planes of a group goes round, row by row. */
+/* The parity's place among the planes of a group rotates, row by row. */
 uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn)
 {
     const ScarpParity *parity = &drive->parity;
@@ -76,7 +76,7 @@ uint32_t scarp_parity_lpn(const ScarpDrive *drive, uint32_t lpn)
     return drive->geo.logical_units + scarp_stripe_of(drive, lpn, &place);
 }
 
-/* The planes that have a stripe in common with plane, itself included. */
+/* Returns the planes that share stripes with plane, itself included. */
 static const uint32_t *group_of(const ScarpParity *parity, uint32_t plane)
 {
     return &parity->plane_of[parity->group_of[plane] * parity->width];

@@ -1,8 +1,8 @@
 /*
- * Rotating pacing (TTFlash, FAST 2017): of the dies of a stripe at most
- * one collects at a time, so that its pages can be had from the others; then
- * comes the next one's turn.  A plane at its floor of free blocks waits no
- * longer (counted in gc_forced_runs).  Otherwise as blocking.
+ * Rotating pacing (TTFlash, FAST 2017): at most one die of a stripe collects at
+ * a time, so that its pages can be made from the other dies'; then the next die
+ * has its turn. A plane at its floor of free blocks waits no longer (counted in
+ * gc_forced_runs). The rest is as in blocking pacing.
  *
  * TTFlash blocks the collecting plane only; here commands of a die follow each
  * other, so its other planes wait too, and their reads can be reconstructed as
@@ -12,7 +12,10 @@
  */
 #include "redundancy/ops.h"
 
-/* Of a plane that is due; false: it has to wait, or cannot. */
+/*
+ * Begins a collection of a plane that is due; false: the plane has to wait, or
+ * cannot.
+ */
 static bool begin(ScarpDrive *drive, uint32_t p)
 {
     uint64_t floor = drive->scheme.param[AXIS_PACING][0];

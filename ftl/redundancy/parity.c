@@ -2,16 +2,18 @@
  * Keeping each stripe's parity up to date.
  *
  * A stripe is open from the moment a page of it is written or deallocated until
- * a parity that says so is on flash.  Meanwhile the controller's RAM, which is
- * taken to be backed by capacitors (as TTFlash's is, FAST 2017), holds the
- * exclusive or of the pages written since.  A stripe that was written as a
- * whole gets its parity at once; another waits for more until too many do
- * (ftl.parity_stripes), and then the rest of its pages is read.  Neither writes
- * nor flushes wait for it, unless there is no RAM for another stripe.
+ * a parity of the new contents is on flash. Meanwhile the controller's RAM,
+ * which is assumed to be backed by capacitors (as TTFlash's is, FAST 2017),
+ * holds the exclusive or of the pages written since. A stripe that was written
+ * as a whole gets its parity at once; another waits for more writes until too
+ * many stripes are open (ftl.parity_stripes), and then the rest of its pages is
+ * read. Neither writes nor flushes wait for this, unless there is no RAM for
+ * another stripe.
  *
  * A write of a part of a page opens its stripe only when the rest of the page
- * has been read.  It has its place in RAM from when it is taken on, so that it
- * waits before its read, as other writes do, and never after it.
+ * has been read. The stripe gets its place in RAM when the write is taken on:
+ * so the write waits for RAM before its read, as other writes do, and never
+ * after it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -78,7 +80,10 @@ static ScarpStripe *reserve_place(ScarpDrive *drive, uint32_t index)
     return stripe;
 }
 
-/* Unless something still needs it. */
+/*
+ * Releases a stripe's place in RAM, unless the stripe is open or has parts of
+ * pages.
+ */
 static void release_place(ScarpDrive *drive, ScarpStripe *stripe)
 {
     ScarpParity *parity = &drive->parity;
@@ -178,7 +183,10 @@ static void program(ScarpDrive *drive, ScarpStripe *stripe)
     scarp_nand_enqueue(drive, cmd);
 }
 
-/* Something of the stripe has changed, and nothing of it is on its way. */
+/*
+ * Closes a stripe without pages, or programs a complete parity; false: pages
+ * are missing. No read or program of the stripe may be on its way.
+ */
 static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
 {
     if (scarp_stripe_is_empty(drive, stripe->index)) {
@@ -194,7 +202,10 @@ static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
     return false;
 }
 
-/* What was not written is read, unless it is known without. */
+/*
+ * Completes the sum by the pages that were not written: known ones at once, the
+ * others by reads.
+ */
 static void read_rest(ScarpDrive *drive, ScarpStripe *stripe)
 {
     uint32_t missing = all_data(&drive->parity) & ~stripe->have;
@@ -244,7 +255,7 @@ void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data)
     }
     if (stripe->have & bit) {
         scarp_mark(drive, stripe_changed_again);
-        clear_sum(drive, stripe); /* older contents are in it */
+        clear_sum(drive, stripe); /* the sum has the page's older contents */
     }
     scarp_stripe_add(drive, stripe, data);
     stripe->have |= bit;
@@ -273,7 +284,7 @@ static void read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_flash_free(drive, cmd);
     if (!stripe->pending && !settle(drive, stripe)) {
         scarp_mark(drive, stripe_read_again);
-        read_rest(drive, stripe); /* something was written meanwhile */
+        read_rest(drive, stripe); /* a page was written meanwhile */
     }
 }
 
@@ -339,13 +350,14 @@ void scarp_parity_restore(ScarpDrive *drive)
         }
     }
     /*
-     * What was told to be safe cannot wait for a place: what the buffer had may
-     * be of any number of stripes.  Until they are fewer, writes wait.
+     * Saved stripes may be more than the limit, as the buffer's units, promised
+     * to be safe, may be of any number of stripes. Until they are fewer, writes
+     * wait.
      */
     drive->parity.most = MAX(drive->parity.limit, drive->parity.n_placed);
 }
 
-/* ---- For the rest of the drive ------------------------------------------ */
+/* ---- Questions of other rooms ------------------------------------------- */
 
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn)
 {

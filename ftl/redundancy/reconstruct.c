@@ -1,22 +1,22 @@
 /*
  * Reads of a drive with parity: from the page itself, or, while its die
- * collects, from the others of its stripe (TTFlash, FAST 2017,
- * GC-tolerant read).
+ * collects, from the other pages of its stripe (TTFlash, FAST 2017, GC-tolerant
+ * read).
  *
- * Reads that find a collection, and those that a collection finds waiting, are
- * looked at, once.  The page is made from the others where they can all be had
- * without waiting for another collection, and sooner than the one that is in
- * the way will end.  A write to the stripe meanwhile spoils the result, and the
- * read then waits for its die after all.  The exclusive or takes no time of its
- * own: it goes along with the transfers.
+ * A read that finds a collection, or that a collection finds waiting, is
+ * considered once. It is rebuilt from the stripe's other pages where these can
+ * all be read without waiting for another collection, and sooner than the
+ * collection in the way will end. A write to the stripe meanwhile spoils the
+ * result, and the read then waits for its die after all. The exclusive or takes
+ * no time of its own: it overlaps with the transfers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "redundancy/internal.h"
 
-/* ---- Whether it is worth it --------------------------------------------- */
+/* ---- When a rebuild is worth it ----------------------------------------- */
 
-/* Until a read that comes now would have ended. */
+/* Time until a read that comes now would have ended. */
 static int64_t read_ns(const ScarpDrive *drive, uint32_t die)
 {
     int64_t one = (int64_t)drive->desc.command_ns +
@@ -35,13 +35,16 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
     int64_t limit_ns;
 
     if (scarp_stripe_known(drive, lpn, &data)) {
-        /* Overwritten or deallocated since: the parity is no longer its. */
+        /*
+         * The page was overwritten or deallocated since, so the parity no
+         * longer covers it.
+         */
         scarp_mark(drive, rebuild_overtaken);
         return false;
     }
     if (scarp_stripe_open(drive, index)) {
         scarp_mark(drive, rebuild_met_open_stripe);
-        return false; /* its parity is not on flash */
+        return false; /* the parity on flash is out of date */
     }
     limit_ns = scarp_gc_remaining_ns(
         drive, scarp_plane_die(drive, scarp_flash_plane(cmd)));
@@ -61,9 +64,9 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
     return true;
 }
 
-/* ---- Doing it ----------------------------------------------------------- */
+/* ---- The rebuild -------------------------------------------------------- */
 
-/* Pages; NULL: zeroes. */
+/* Compares two pages; NULL: a page of zeroes. */
 static bool same(const ScarpDrive *drive, const char *a, const char *b)
 {
     uint32_t bytes = drive->geo.unit_bytes;
@@ -91,7 +94,9 @@ static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
     if (drive->store_data) {
         uint32_t ppn = scarp_map_lookup(drive, scarp_flash_lpn(cmd));
 
-        /* The page that nobody waited for says the same. */
+        /*
+         * The rebuilt page must equal the page that the read did not wait for.
+         */
         if (!same(drive, rebuild->sum, scarp_contents_get(drive, ppn))) {
             scarp_law_broken(drive);
         }
@@ -125,7 +130,7 @@ static void begin(ScarpDrive *drive, ScarpFlashCmd *cmd)
             scarp_stripe_read(drive, rebuild, other, scarp_flash_bytes(cmd));
         }
     }
-    /* The parity at least: the page that is wanted is mapped. */
+    /* The parity at least must be read: the wanted page is mapped. */
     g_assert(rebuild->pending);
 }
 
@@ -136,7 +141,7 @@ void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_stripe_add(drive, rebuild, scarp_flash_data(cmd));
     scarp_contents_release(drive, scarp_flash_data(cmd));
     if (!--rebuild->pending) {
-        /* The one that ended last explains the wait. */
+        /* The read that ended last explains the wait. */
         scarp_account_add(scarp_flash_account(rebuild->parent),
                           scarp_flash_account(cmd));
         scarp_flash_free(drive, cmd);
@@ -194,7 +199,9 @@ static bool serve(ScarpDrive *drive, ScarpFlashCmd *cmd)
     return true;
 }
 
-/* What waits already would wait until the end. */
+/*
+ * Without this, reads that already wait would wait until the collection ends.
+ */
 static void gc_start(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t n = drive->desc.planes_per_die;

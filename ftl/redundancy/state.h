@@ -1,15 +1,15 @@
 /*
- * redundancy: parity over dies (ftl.parity_width).  Owns where the pages of a
- * stripe lie, the stripes whose parity on flash is not the present one, and
- * the reads that are served by the rest of their stripe.  docs/model.md.
+ * redundancy: parity over dies (ftl.parity_width). Owns the layout of stripes,
+ * the stripes whose parity on flash is out of date, and the reads that are
+ * served by the rest of their stripe. docs/model.md explains them.
  *
- * A stripe is width - 1 logical pages that follow each other, and their
- * exclusive or, on as many dies.  To the tables a parity page is a logical one
- * like any other, with an LPN above the host's: GC moves it, images keep it.
+ * A stripe is width - 1 consecutive logical pages, and their exclusive or, on
+ * as many dies. To the tables a parity page is a logical page like any other,
+ * with an LPN above the host's: GC moves it, images keep it.
  *
- * buffer tells it what changes.  Flow tells it of the flash commands that it
- * owns, and takes the reads that it has served.  It asks gc whether a die
- * collects, map, pack and nand.
+ * buffer reports changes of contents. flow reports the ends of flash commands
+ * that redundancy owns, and takes the reads that it has served. redundancy asks
+ * gc whether a die collects, map, pack and nand.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,23 +22,23 @@ typedef struct ScarpStripe ScarpStripe;
 
 /*
  * Work on a stripe, and the page of controller RAM that it needs: either its
- * parity is being made, or a read of one page is served by the others.  A
- * page's bit is its place in the stripe, the parity's the last.
+ * parity is being made, or a read of one page is served by the others. A page's
+ * bit is its place in the stripe, the parity's the last.
  */
 struct ScarpStripe {
-    ScarpStripe *next, *prev; /* idle, or rebuilds; or the pool's */
+    ScarpStripe *next, *prev; /* in idle or rebuilds, or the pool's */
     ScarpStripe *hash_next;
     uint32_t index;
     uint32_t have;    /* bits: pages whose newest contents are in sum */
     uint32_t wanted;  /* bits: pages to be added when they have been read */
     uint32_t pending; /* reads on their way */
     void *sum;        /* a page, owned; NULL for zeroes or replay */
-    ScarpFlashCmd *parent; /* the read that is served; NULL: parity is made */
+    ScarpFlashCmd *parent; /* the read that is served; NULL: a parity */
     ScarpUnit *unit;  /* the parity, in a program on its way */
-    uint32_t parts;   /* writes of parts of pages, whose rest is being read */
-    bool open;        /* or its place is kept for those parts alone */
-    bool idle;        /* waits for more of the stripe to be written */
-    bool spoiled;     /* one of the pages that are read was written */
+    uint32_t parts;   /* writes of parts of pages whose rest is read */
+    bool open;        /* false: its place is kept for parts alone */
+    bool idle;        /* it waits for more of its pages to be written */
+    bool spoiled;     /* a page of the rebuild was written */
 };
 
 typedef struct {
@@ -46,20 +46,20 @@ typedef struct {
 } ScarpStripeList;
 
 typedef struct {
-    uint32_t width, groups; /* pages of a stripe, groups of as many planes */
+    uint32_t width, groups; /* pages of a stripe; groups of planes */
     uint32_t *plane_of;     /* [groups * width]: in the order of allocation */
-    uint32_t *group_of;     /* [n_planes] */
-    uint32_t limit;         /* stripes with a place; half of it may be idle */
-    uint32_t most;          /* the same, or more after a power cut */
-    uint32_t n_placed;      /* open, or to be opened by parts of pages */
+    uint32_t *group_of;     /* [n_planes]: the plane's group */
+    uint32_t limit;         /* stripes with a place; half may be idle */
+    uint32_t most;          /* limit, or more after a power cut */
+    uint32_t n_placed;      /* stripes with a place in RAM */
     uint32_t n_open, n_idle;
     ScarpStripe **hash;     /* stripes with a place, by index */
     uint32_t hash_mask;
     ScarpStripeList idle;   /* written longest ago first */
     ScarpStripeList rebuilds;
     ScarpPool stripes, units;
-    ScarpFlashQueue served;  /* reads that have their data: flow ends them */
-    ScarpFlashQueue spoiled; /* reads that have to wait for their die */
+    ScarpFlashQueue served;  /* reads with their data: flow ends them */
+    ScarpFlashQueue spoiled; /* reads that must wait for their die */
 } ScarpParity;
 
 #endif /* SCARP_REDUNDANCY_STATE_H */

@@ -1,5 +1,6 @@
 /*
- * Stripes in RAM: what is known of their pages, and the exclusive or of those.
+ * Stripes in RAM: which contents of their pages are known, and the exclusive or
+ * of those.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

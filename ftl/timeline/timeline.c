@@ -1,5 +1,5 @@
 /*
- * Timeline: what a drive does, as a trace that Perfetto shows.
+ * Timeline: the drive's activity, as a trace that Perfetto shows.
  *
  * Field numbers are those of perfetto's protos/perfetto/trace (trace_packet,
  * track_event/track_event, track_event/track_descriptor); tests/e2e reads the
@@ -56,7 +56,7 @@ static void put_text(GByteArray *to, unsigned field, const char *text)
     put_bytes(to, field, text, strlen(text));
 }
 
-/* Empties what it has put. */
+/* Puts message as a field, and empties it. */
 static void put_message(GByteArray *to, unsigned field, GByteArray *message)
 {
     put_bytes(to, field, message->data, message->len);
@@ -141,9 +141,9 @@ struct ScarpTimeline {
     ScarpTimelineSink sink;
     void *opaque;
     GByteArray *out, *packet, *message, *part;
-    GHashTable *described; /* tracks, by uuid */
-    GArray *lanes;         /* by end */
-    bool granted;          /* names that only grants have are interned */
+    GHashTable *described; /* uuids of tracks already described */
+    GArray *lanes;         /* sorted by end */
+    bool granted;          /* the names of grants are interned */
 };
 
 static void end_packet(ScarpTimeline *t)
@@ -200,7 +200,7 @@ static void intern_names(ScarpTimeline *t)
 
 /* ---- Tracks ------------------------------------------------------------- */
 
-/* Its parent's, or 0; name is g_free()d by the caller. */
+/* Returns the parent's uuid, or 0; the caller frees *name with g_free(). */
 static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
                                 uint32_t i, char **name)
 {
@@ -220,7 +220,7 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
         *name = g_strdup("dies");
         return track_uuid(TRACK_DRIVE, 0);
     case TRACK_LANE:
-        /* Of one name, so that they are shown as one. */
+        /* Tracks of one name are shown as one. */
         *name = g_strdup("commands");
         return track_uuid(TRACK_HOST, 0);
     case TRACK_CHANNEL:
@@ -243,7 +243,7 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
     g_assert_not_reached();
 }
 
-/* Describes it and those above it when they are first used. */
+/* Describes a track and its parents when they are first used. */
 static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
 {
     uint64_t uuid = track_uuid(kind, index), parent;
@@ -273,7 +273,7 @@ static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
 
 /* ---- Slices ------------------------------------------------------------- */
 
-/* What is in t->message gets its type and track, and goes. */
+/* Ends the event in t->message with its type and track. */
 static void end_event(ScarpTimeline *t, int64_t time_ns, unsigned type,
                       uint64_t uuid)
 {
@@ -309,7 +309,8 @@ static bool wanted(const ScarpTimeline *t, int64_t begin_ns)
 
 /*
  * Commands come in the order of their ends, so the best lane is the one that
- * ended last before this began: no more are needed than were in flight.
+ * ended last before this command began: then there are no more lanes than
+ * commands in flight.
  */
 static uint32_t take_lane(ScarpTimeline *t, const ScarpCmd *cmd)
 {
@@ -396,7 +397,10 @@ static void gc_done(void *opaque, const ScarpGcRun *run)
           : run->origin == SCARP_ORIGIN_PREMIGRATE ? NAME_PREMIGRATE : NAME_GC);
 }
 
-/* When the first grant comes: other schemes have none. */
+/*
+ * Interns the names of grants when the first grant comes: other schemes have
+ * none.
+ */
 static void intern_grants(ScarpTimeline *t)
 {
     if (t->granted) {
@@ -412,7 +416,7 @@ static void intern_grants(ScarpTimeline *t)
     end_packet(t);
 }
 
-/* No time passes: when the work is done is on the plane's track. */
+/* A grant takes no time: the plane's track shows when the work is done. */
 static void gc_granted(void *opaque, const ScarpGcGrant *grant)
 {
     ScarpTimeline *t = opaque;
@@ -429,7 +433,7 @@ static void gc_granted(void *opaque, const ScarpGcGrant *grant)
     slice(t, uuid, grant->time_ns, grant->time_ns, CATEGORY_GC, NAME_GRANTED);
 }
 
-/* ---- Its life ----------------------------------------------------------- */
+/* ---- Making and freeing a timeline -------------------------------------- */
 
 ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
                                   int64_t to_ns, ScarpTimelineSink sink,

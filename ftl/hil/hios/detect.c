@@ -1,13 +1,16 @@
 /*
- * HIOS: detection (hios-isca14 section 5.1).  Which collections or merges a
- * write needs, before its data moves: from its address and length, what lies
- * in each plane that it goes to, and what is on its way there.
+ * HIOS: detection (hios-isca14 section 5.1). Finds the collections or merges
+ * that a write needs, before its data moves: from its address and length, the
+ * state of each plane that it goes to, and the pages on their way there.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "hil/hios/hios.h"
 
-/* The plane whose round must end before this one's can begin, or SCARP_NONE. */
+/*
+ * Returns the plane whose round must end before this plane's can begin, or
+ * SCARP_NONE.
+ */
 static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
 {
     uint32_t first = scarp_die_plane(drive, scarp_plane_die(drive, plane));
@@ -27,7 +30,7 @@ static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
 
 /* ---- Pages that are on their way to a plane ------------------------------ */
 
-/* False: no more are looked at. */
+/* Adds a page on its way; false: the list is full. */
 static bool add(Hios *hios, uint32_t *n, uint32_t lpn)
 {
     if (*n == hios->n_ahead) {
@@ -37,7 +40,10 @@ static bool add(Hios *hios, uint32_t *n, uint32_t lpn)
     return true;
 }
 
-/* A unit is a page, and pages of a plane are n_planes apart. */
+/*
+ * Adds the pages of a write whose data is coming, as far as they go to the
+ * plane: a unit is a page, and pages of a plane are n_planes apart.
+ */
 static void add_coming(const ScarpDrive *drive, Hios *hios, uint32_t *n,
                        const HiosRecord *record, uint32_t of)
 {
@@ -51,14 +57,14 @@ static void add_coming(const ScarpDrive *drive, Hios *hios, uint32_t *n,
     }
 }
 
-/* Those that have a block of their own, like lpn; how many there are. */
+/* Lists the pages on their way to the plane, and returns their number. */
 static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
                          uint32_t lpn)
 {
     ScarpFlashQueue *queue = scarp_nand_queue(drive, plane, QUEUE_PROGRAMS);
     uint32_t n = 0;
 
-    /* A queue may be far longer than what is looked at. */
+    /* A queue may be far longer than the list. */
     for (ScarpFlashCmd **link = scarp_nand_first_link(queue);
          *link && add(hios, &n, scarp_unit_lpn(scarp_flash_units(*link)));
          link = scarp_flash_next_link(*link)) {
@@ -74,19 +80,19 @@ static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
     return n;
 }
 
-/* ---- What a write needs -------------------------------------------------- */
+/* ---- Needs of a write ---------------------------------------------------- */
 
-/* Until what was granted on a plane that it is stuck on is done. */
+/* Time until the grants on a plane that the write is stuck on are done. */
 static int64_t look_ns(ScarpDrive *drive, const Hios *hios, uint32_t plane)
 {
     uint32_t die = scarp_plane_die(drive, plane);
     int64_t ns = scarp_gc_granted_ns(drive, die);
 
     if (ns) {
-        /* It may be far less than what runs there before. */
+        /* A running command may take far longer than the grants behind it. */
         return MAX(ns, scarp_nand_busy_ns(drive, die, hios->program_ns));
     }
-    /* There is nothing to merge before programs on their way have ended. */
+    /* Programs on their way may have to end before anything can be merged. */
     return scarp_gc_runs(drive, plane) || !hios->n_flying
                ? 0 : scarp_gc_segment_ns(drive);
 }
@@ -128,7 +134,10 @@ static void look_at(ScarpDrive *drive, const Hios *hios,
                                                    : MAX(found->gc_ns, ns);
 }
 
-/* Pages that follow each other in one round of all planes are of each plane. */
+/*
+ * Checks each plane that the write goes to: consecutive pages in one round of
+ * all planes are each of another plane.
+ */
 HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
                     HiosLook look)
 {

@@ -1,10 +1,10 @@
 /*
- * HIOS: neutral activities (hios-isca14 §5.3, algorithm 3), while no
- * collection has work to be redistributed.
+ * HIOS: neutral activities (hios-isca14 §5.3, algorithm 3), while no collection
+ * has work to be redistributed.
  *
- * Empty channel first: the oldest command whose dies have no other one of the
- * host in the device, or that has to go now to be in time; if there is none,
- * the oldest.
+ * Empty channel first: the oldest command whose dies have no other command of
+ * the host in the device, or that has to go now to be in time; if there is
+ * none, the oldest.
  *
  * Page-based aggregation: writes that wait and lie in the page of the one that
  * is dispatched go with it, in its slot, and are one program.
@@ -31,7 +31,7 @@ uint32_t hios_empty_channel_first(const ScarpDrive *drive, const Hios *hios)
 
 /* ---- Aggregation -------------------------------------------------------- */
 
-/* A write of whole units of one page. */
+/* True for a write of whole units of one page. */
 static bool is_part(const ScarpDrive *drive, const ScarpCmd *cmd)
 {
     return cmd->op == SCARP_OP_WRITE && cmd->length_bytes &&
@@ -42,8 +42,9 @@ static bool is_part(const ScarpDrive *drive, const ScarpCmd *cmd)
 }
 
 /*
- * It lies in the same page and ends or begins where the units first to last
- * do: another write of one of them would make no single program.
+ * True when other lies in the same page and ends or begins where the units
+ * first to last do: a second write of one of these units would make no single
+ * program.
  */
 static bool is_adjacent(const ScarpDrive *drive, uint32_t first, uint32_t last,
                         const ScarpCmd *other)
@@ -54,7 +55,7 @@ static bool is_adjacent(const ScarpDrive *drive, uint32_t first, uint32_t last,
             hios_last_lpn(drive, other) + 1 == first);
 }
 
-/* What is to be programmed together becomes larger by cmd's units. */
+/* Adds cmd's units to the range that is programmed together. */
 static void extend(const ScarpDrive *drive, Hios *hios, const ScarpCmd *cmd,
                    bool joined)
 {
@@ -69,7 +70,7 @@ void hios_aggregate(ScarpDrive *drive, Hios *hios, uint32_t i, bool joined)
 {
     ScarpCmd *cmd = hios_waiting(hios, i)->cmd;
 
-    /* A buffer makes full pages anyway. */
+    /* A write buffer makes full pages anyway. */
     if (drive->geo.units_per_page == 1 || drive->desc.buffer_bytes ||
         !is_part(drive, cmd)) {
         return;

@@ -2,30 +2,30 @@
  * Host queue policies: hios-1 and hios-2 (Jung et al., "HIOS: A Host Interface
  * I/O Scheduler for Solid State Disks", ISCA 2014).
  *
- * A write whose plane must be collected is found before its data moves.  The
- * collection's work is cut into segments, a page each, and those are done in
- * the slack of the commands that are dispatched from then on, in their order
- * (algorithms 1 and 2).  Collections happen only so: the policy brings the
- * pacing `redistributed` with it.  hios-2 reorders besides, while there is no
- * such work (algorithm 3).
+ * A write whose plane must be collected is detected before its data moves. The
+ * collection's work is cut into segments, a page each, which are done in the
+ * slack of the commands that are dispatched from then on, in their order
+ * (algorithms 1 and 2). Collections happen only so: the policy brings the
+ * pacing `redistributed` with it. hios-2 also reorders while there is no such
+ * work (algorithm 3).
  *
- * A command is passed over for three reasons, and only until the last moment
- * at which it can begin in time: it needs a collection that has to wait for
- * the next round, its dies are busy, or another write shares the page of the
- * one that goes.  From then on it goes before all younger ones.
+ * A command is passed over for three reasons, and only until the latest time at
+ * which it can begin in time: it needs a collection that has to wait for the
+ * next round, its dies are busy, or another write shares the page of the
+ * dispatched one. After that time it goes before all younger commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "hil/hios/hios.h"
 
-#define HELD_PARTS 64 /* of the time that a write is held: a look each */
+#define HELD_PARTS 64 /* looks while a write is held, about */
 
 /* ---- Accumulating (algorithm 1) ----------------------------------------- */
 
 /*
- * Whether the i-th, which lacks lacks_ns, waits until others have come whose
- * slack makes up for that.  Not when the queue is full, and no longer than a
- * parameter says, nor than any command that waits can bear.
+ * True when the i-th command, which lacks lacks_ns, waits until others have
+ * come whose slack makes up for that. A full queue, a parameter, and the
+ * deadline of any waiting command end the wait.
  */
 static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
                         int64_t lacks_ns)
@@ -78,7 +78,9 @@ static void tell(ScarpDrive *drive, const ScarpCmd *cmd, uint32_t plane,
     }
 }
 
-/* cmd carries what there is room for on the plane's die. */
+/*
+ * Grants the round what there is room for on the plane's die, carried by cmd.
+ */
 static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
                   const ScarpGcRound *round)
 {
@@ -89,7 +91,7 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
 
     if (room_ns < MIN(scarp_gc_segment_ns(drive), erase_ns)) {
         scarp_mark(drive, too_little_slack);
-        scarp_gc_grant(drive, plane, 0, 0); /* what it had before goes on */
+        scarp_gc_grant(drive, plane, 0, 0); /* earlier grants go on */
         return;
     }
     segment_ns = scarp_gc_segment_on_ns(drive, die);
@@ -118,8 +120,8 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
 }
 
 /*
- * The i-th carries what its slack, and that of all behind it, has room for: of
- * each round that is under way, as dies work at the same time.
+ * Grants each round what the slack of the i-th command, and of all behind it,
+ * has room for: of each round, as dies work at the same time.
  */
 static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
                          int64_t slack_ns)
@@ -136,14 +138,17 @@ static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
     }
 }
 
-/* ---- Which is next ------------------------------------------------------ */
+/* ---- The choice of the next command ------------------------------------- */
 
 static bool may_pass(const ScarpDrive *drive, const HiosRecord *record)
 {
     return scarp_time_ns(drive) < hios_latest_ns(record);
 }
 
-/* Those that need a round of their own wait, until the queue is full. */
+/*
+ * Returns the first command that needs no round of its own, or may not be
+ * passed over; the first of all if the queue is full.
+ */
 static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
 {
     if (hios->n_waiting == drive->desc.queue) {
@@ -191,8 +196,8 @@ static void classify(ScarpDrive *drive, const Hios *hios,
 }
 
 /*
- * The rounds that the i-th needs are opened, and *found is what it still waits
- * for then.  False: it waits for others' slack first.
+ * Opens the rounds that the i-th command needs; *found: what it still waits for
+ * then. False: it first waits for others' slack.
  */
 static bool opens_rounds(ScarpDrive *drive, Hios *hios, uint32_t i,
                          HiosFound *found)
@@ -211,10 +216,11 @@ static bool opens_rounds(ScarpDrive *drive, Hios *hios, uint32_t i,
 }
 
 /*
- * Which is next, the rounds that it needs open, or SCARP_NONE.  If one of them
- * has work that must be done before the command has room, others go first, and
- * carry it: then another is looked at, until one needs no rounds, or was looked
- * at before.  *found: what it still waits for.
+ * Returns the next command, with its rounds opened, or SCARP_NONE. If a round
+ * has work that must be done before the command has room, other commands go
+ * first, and carry that work: so another command is considered, until one needs
+ * no rounds, or was considered before. *found: what the command still waits
+ * for.
  */
 static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 {
@@ -240,9 +246,10 @@ static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 }
 
 /*
- * So much later the i-th is looked at again, which is held.  What it waits for
- * may take far longer than the grant it was estimated from: then about a part
- * of the time that it has been held, so that the looks are few.
+ * Returns the delay until the held i-th command is considered again. Its wait
+ * may take far longer than the grant that the estimate was made from: the delay
+ * then grows to about 1/HELD_PARTS of the time that it has been held, so that
+ * the looks are few.
  */
 static int64_t look_again_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
                              int64_t look_ns)
@@ -254,7 +261,7 @@ static int64_t look_again_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
         hios->held_seq = seq;
         hios->held_since_ns = now_ns;
     }
-    /* Not that part itself: it would be rounded. */
+    /* Doubling avoids the rounding of an exact fraction. */
     while (look_ns * HELD_PARTS < now_ns - hios->held_since_ns) {
         scarp_mark(drive, looked_at_more_rarely);
         look_ns *= 2;
@@ -263,9 +270,9 @@ static int64_t look_again_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
 }
 
 /*
- * The i-th is alone with others that have no room, either.  It stays in the
- * queue while what it, or another one, carries is done, and goes when on one of
- * its planes no more can be granted, or to be in time.
+ * True when the i-th command stays in the queue: neither it nor any other has
+ * room. It waits while granted work is done, and goes when no more can be
+ * granted on one of its planes, or to be in time.
  */
 static bool holds(ScarpDrive *drive, Hios *hios, uint32_t i)
 {
@@ -316,7 +323,9 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     return hios_dispatch(drive, hios, waiting, i);
 }
 
-/* From the moment on at which it has to go, but for what fills a page. */
+/*
+ * From its latest time on only the writes that fill a page may pass a command.
+ */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger G_GNUC_UNUSED)
 {
@@ -328,10 +337,10 @@ static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
 
 static void timer(ScarpDrive *drive G_GNUC_UNUSED)
 {
-    /* It has accumulated long enough: the drive asks again. */
+    /* Accumulating has taken long enough: the drive asks again. */
 }
 
-/* hios-1 has those before the last one. */
+/* hios-1 has all but the last of these. */
 static const ScarpParam params[] = {
     [HIOS_DEADLINE_US] = { "deadline_us", "us",
                            "from a command's arrival, if it names none", 1,

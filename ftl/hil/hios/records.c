@@ -1,9 +1,8 @@
 /*
- * HIOS: what is known of each command: its deadline, the dies that it goes to
- * and what it costs there.
+ * HIOS: records of commands: deadline, dies, and cost there.
  *
- * A record is made when its command comes within sight, from what the mapping
- * and the write allocation say then; it is not looked up again.
+ * A record is made when its command comes within sight, from the mapping and
+ * the write allocation at that moment; it is not updated.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,10 +10,10 @@
 
 #include <string.h>
 
-/* More pages on their way to a plane than these are not looked at. */
+/* Pages on their way to a plane that are considered, at most. */
 #define AHEAD 256
 
-/* ---- What a command will do --------------------------------------------- */
+/* ---- The work of a command ----------------------------------------------- */
 
 static void add_flash(const ScarpDrive *drive, HiosRecord *record,
                       uint32_t plane)
@@ -159,7 +158,10 @@ ScarpCmd *hios_dispatch(ScarpDrive *drive, Hios *hios, ScarpCmdQueue *waiting,
     return record->cmd;
 }
 
-/* NULL: it was dispatched by another policy. */
+/*
+ * Returns the record of a command in the device; NULL: another policy
+ * dispatched it.
+ */
 static HiosRecord *flying(const Hios *hios, const ScarpCmd *cmd)
 {
     HiosRecord *record;
@@ -188,7 +190,7 @@ void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd)
     uint32_t last;
 
     if (cmd->deadline_ns == SCARP_TIME_NEVER) {
-        /* It had the policy's. */
+        /* The command had the policy's deadline. */
         scarp_stat_deadline(
             drive, cmd, cmd->submit_ns +
                 (int64_t)drive->scheme.param[AXIS_HIL][HIOS_DEADLINE_US] *
@@ -213,7 +215,7 @@ bool hios_init(ScarpDrive *drive, ScarpScheme *scheme,
 {
     Hios *hios = scheme->state[AXIS_HIL];
     uint32_t queue = drive->desc.queue;
-    /* Those that go with the one that took the last slot have none. */
+    /* Writes that join the one in the last slot take none. */
     uint32_t flying = drive->desc.slots + drive->geo.units_per_page - 1;
 
     hios->neutral = scheme->hil == &scarp_hil_hios_2;

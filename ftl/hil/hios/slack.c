@@ -1,11 +1,11 @@
 /*
- * HIOS: slack (hios-isca14 §4.1, equation 1), from what dies have to do now.
+ * HIOS: slack (hios-isca14 §4.1, equation 1), from the work that dies have now.
  *
  *     slack = deadline - now - (GC + pending + own time)
  *
- * pending is what the command's die has to do already: what runs, what waits
- * there (programs do not stand before a read), what was granted to GC, and
- * programs whose data is on its way.  Each flash command counts as one of the
+ * pending is the work that the command's die already has: the running command,
+ * those that wait there (programs do not delay a read), GC's grants, and
+ * programs whose data is on its way. Each flash command counts as one of the
  * slowest page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -26,13 +26,13 @@ static int64_t pending_ns(const ScarpDrive *drive, const Hios *hios,
            scarp_nand_queued(drive, die, QUEUE_PROGRAMS) * hios->program_ns;
 }
 
-/* What it spends on one of its dies. */
+/* Time that a command spends on one of its dies. */
 static int64_t own_on_ns(const HiosRecord *record, const HiosPart *part)
 {
     return record->link_ns + part->n * record->flash_ns;
 }
 
-/* What it waits for and spends there. */
+/* Time that a command waits and spends on one of its dies. */
 static int64_t needed_on_ns(const ScarpDrive *drive, const Hios *hios,
                             const HiosRecord *record, const HiosPart *part)
 {
@@ -41,7 +41,7 @@ static int64_t needed_on_ns(const ScarpDrive *drive, const Hios *hios,
                       record->cmd->op == SCARP_OP_READ);
 }
 
-/* On the die that it ends on last. */
+/* Time until the command ends on its last die. */
 static int64_t needed_ns(const ScarpDrive *drive, const Hios *hios,
                          const HiosRecord *record)
 {
@@ -60,18 +60,18 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
            needed_ns(drive, hios, record);
 }
 
-/* ---- Room for something else -------------------------------------------- */
+/* ---- Room for other work ------------------------------------------------ */
 
 typedef struct {
     const ScarpDrive *drive;
     Hios *hios;
-    const ScarpGcRound *open; /* on the dies that are asked about */
+    const ScarpGcRound *open; /* rounds whose dies are asked about */
     uint32_t n;
-    uint64_t dies; /* a bit for each, modulo 64 */
+    uint64_t dies; /* a bit for each die, modulo 64 */
     int64_t now_ns;
     /*
-     * The channel may be busy with other commands, and reads that come later go
-     * before programs: neither is known now.
+     * For unknown delays: the channel may be busy with other commands, and
+     * later reads go before programs.
      */
     int64_t margin_ns;
     bool serial;
@@ -84,9 +84,9 @@ static HiosDie *asked(const Rooms *rooms, uint32_t k)
 }
 
 /*
- * The first command may carry segments of any die.  On a die that it goes to,
- * its room is what that die leaves of its time.  On any other die it is its
- * whole slack.
+ * The first command may carry segments of any die. On a die that it goes to,
+ * the room is what that die leaves of the command's time; on any other die it
+ * is the command's whole slack.
  */
 static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 {
@@ -119,7 +119,7 @@ static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
     }
 }
 
-/* A command needs the die for own_ns, behind those before it, if it waits. */
+/* Leaves the die own_ns for a command, behind those before it if it waits. */
 static void leave_for(const Rooms *rooms, HiosDie *die,
                       const HiosRecord *record, int64_t own_ns)
 {
@@ -127,7 +127,9 @@ static void leave_for(const Rooms *rooms, HiosDie *die,
 
     scarp_mark_if(rooms->drive, late_left_out, left_ns < 0);
     die->before_ns += record->flying ? 0 : own_ns;
-    /* What is late already is served late, and holds up nothing more. */
+    /*
+     * A command that is late already is served late, and limits nothing more.
+     */
     if (left_ns >= 0) {
         die->room_ns = MIN(die->room_ns, left_ns - rooms->margin_ns -
                                              (record->flying
@@ -162,7 +164,10 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
     }
 }
 
-/* Nobody need be looked at for the sake of dies without room for anything. */
+/*
+ * Drops dies without room for anything, so that no command is considered for
+ * them.
+ */
 static void drop(Rooms *rooms)
 {
     int64_t least_ns = MIN(scarp_gc_segment_ns(rooms->drive),
