@@ -43,7 +43,7 @@
  * numbers of at most seven characters together, as the log page has room for
  * those.
  */
-#define SCARP_VERSION "1.0.0"
+#define SCARP_VERSION "1.1.0"
 /*
  * The version of the library's binary interface, its soname's number: it
  * changes when programs have to be compiled anew. tests/e2e/abi.txt lists what
