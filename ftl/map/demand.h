@@ -3,7 +3,7 @@
  *
  * An entry's value is always ppn_of's; this state tells which entries the
  * controller has in its RAM, and which of them are newer than flash. The rules
- * are in docs/model.md.
+ * are in docs/mappings.md.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,7 +1,7 @@
 /*
  * redundancy: parity over dies (ftl.parity_width). Owns the layout of stripes,
  * the stripes whose parity on flash is out of date, and the reads that are
- * served by the rest of their stripe. docs/model.md explains them.
+ * served by the rest of their stripe. docs/parity.md explains them.
  *
  * A stripe is width - 1 consecutive logical pages, and their exclusive or, on
  * as many dies. To the tables a parity page is a logical page like any other,

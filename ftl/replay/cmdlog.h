@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Little endian; then cause_ns[causes].  docs/model.md has the layout. */
+/* Little endian; then cause_ns[causes].  docs/logs.md has the layout. */
 typedef struct {
     char magic[8];
     uint32_t row_bytes, causes;

@@ -26,7 +26,7 @@ from scarplib.results.units import human_ns  # noqa: E402
 
 
 def back(row: dict[str, str]) -> bytes:
-    """The binary row of docs/model.md, from what the CSV says."""
+    """The binary row of docs/logs.md, from what the CSV says."""
     number = {key: int(value) for key, value in row.items() if key != "op"}
     assert number["latency_ns"] == number["complete_ns"] - number["submit_ns"]
     return struct.pack(

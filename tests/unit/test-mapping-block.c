@@ -228,7 +228,7 @@ static void test_last_spare_block(void)
 }
 
 /*
- * docs/model.md: runs of k pages, in order, from an offset on, of one logical
+ * docs/mappings.md: runs of k pages, in order, from an offset on, of one logical
  * block after the other: (P + ...) / k.
  */
 static void test_write_amplification(void)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The command log: a row for each command of the host, in the order of completion.
 
-Its columns are described in docs/model.md; the writers are hw/flash-log.c and ftl/replay/cmdlog.c.
+Its columns are described in docs/logs.md; the writers are hw/flash-log.c and ftl/replay/cmdlog.c.
 """
 
 from __future__ import annotations
