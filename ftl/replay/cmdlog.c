@@ -53,7 +53,9 @@ void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order)
         cmd->op, cmd->status, cmd->stream, cmd->nsid,
         (order & CMDLOG_ORDER_MASK) | CMDLOG_EVENTS_FIRST |
             (cmd->fua ? CMDLOG_FUA : 0),
-        /* one that was late at its submission is due at once */
+        /*
+         * A deadline before the submission is written as 1 ns, as 0 means none.
+         */
         cmd->deadline_ns == SCARP_TIME_NEVER
             ? 0 : MAX(cmd->deadline_ns - cmd->submit_ns, 1),
     };
@@ -205,7 +207,7 @@ Workload *cmdlog_open(const char *path, GError **error)
         log_free(&log->base);
         return NULL;
     }
-    /* Stable: rows without an order stay as they were. */
+    /* g_array_sort() is stable: rows without an order keep theirs. */
     g_array_sort(log->rows, by_submission);
     return &log->base;
 }

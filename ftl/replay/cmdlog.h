@@ -1,5 +1,5 @@
 /*
- * One row per command, as the device and the replayer write it.
+ * Command logs: one row per command, as the device and the replayer write them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,10 @@
 
 #include <stdio.h>
 
-/* Little endian; then cause_ns[causes].  docs/logs.md has the layout. */
+/*
+ * The header, little endian. Each CmdLogRow is followed by cause_ns[causes].
+ * docs/logs.md has the layout.
+ */
 typedef struct {
     char magic[8];
     uint32_t row_bytes, causes;
@@ -24,12 +27,12 @@ typedef struct {
     uint8_t op, status;
     uint16_t stream;
     uint32_t nsid, order;
-    int64_t deadline_ns; /* from its submission on; 0: none */
+    int64_t deadline_ns; /* from the submission on; 0: none */
 } CmdLogRow;
 
-/* CmdLogRow.order: the order of submission (it may wrap), and two flags */
+/* CmdLogRow.order: the order of submission (it may wrap), and two flags. */
 #define CMDLOG_ORDER_MASK 0x3fffffffu
-#define CMDLOG_EVENTS_FIRST (1u << 30) /* those of submit_ns: always */
+#define CMDLOG_EVENTS_FIRST (1u << 30) /* always: submit_ns' events came */
 #define CMDLOG_FUA (1u << 31)
 
 #define CMDLOG_MAGIC "SCARPCM1"
@@ -50,12 +53,12 @@ void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order);
 void gclog_write_header(FILE *file);
 void gclog_write(FILE *file, const ScarpGcRun *run);
 
-/* Each row of a log, checked, in the order of completion. */
+/* Called for each row of a log, checked, in the order of completion. */
 typedef void (*CmdLogEach)(void *opaque, const CmdLogRow *row);
 bool cmdlog_each(const char *path, CmdLogEach each, void *opaque,
                  GError **error);
 
-/* The commands of a log, in the order of their submission. */
+/* Opens a log as a workload, in the order of submission. */
 Workload *cmdlog_open(const char *path, GError **error);
 
 #endif /* SCARP_CMDLOG_H */

@@ -10,34 +10,34 @@
 #define NEVER UINT64_MAX
 #define NONE UINT32_MAX
 
-/* Moments are numbers of submissions and completions. */
+/* A command. Moments are numbers of submissions and completions. */
 typedef struct {
     ScarpOp op;
     bool fua;
-    bool durable; /* it has FUA, or there is no cache: since it ended */
-    int64_t submit_ns, complete_ns; /* complete_ns: -1 while it has not */
+    bool durable; /* FUA, or no cache: durable since it ended */
+    int64_t submit_ns, complete_ns; /* complete_ns: -1 until it has completed */
     uint64_t first, end;            /* sectors that it writes */
     uint64_t begins, ends;
 } Command;
 
-/* What a sector may hold. */
+/* A version that a sector may hold. */
 typedef struct {
-    uint32_t id;      /* of the write; 0: zeroes, from the beginning on */
-    uint32_t command; /* NONE: it was there, and durable, in the beginning */
+    uint32_t id;      /* the write's; 0: zeroes from the beginning */
+    uint32_t command; /* NONE: there, and durable, in the beginning */
     uint32_t next;
 } Version;
 
 struct ScarpContract {
     ScarpTerms terms;
-    uint32_t *head;    /* of each sector: Version */
-    uint32_t *left;    /* ditto: so many more before it is pruned */
+    uint32_t *head;    /* [sector]: Version */
+    uint32_t *left;    /* [sector]: versions to come until a prune */
     GArray *versions;  /* Version */
-    uint32_t spare;    /* ditto, unused */
-    GArray *commands;  /* Command; all that is the same for all its sectors */
-    GHashTable *told;  /* id: its place there, and 1 */
+    uint32_t spare;    /* Version, unused ones */
+    GArray *commands;  /* Command; each has many Versions */
+    GHashTable *told;  /* by id: index in commands, plus 1 */
     uint64_t now;
-    uint64_t flushed;  /* what ended before this moment is durable */
-    uint32_t flush_id; /* which said so */
+    uint64_t flushed;  /* commands that ended before are durable */
+    uint32_t flush_id; /* the flush that made them so */
 };
 
 #define VERSION(contract, i) g_array_index((contract)->versions, Version, i)
@@ -135,7 +135,7 @@ static Command *told_of(const ScarpContract *contract, uint32_t id)
     return place ? &COMMAND(contract, place - 1) : NULL;
 }
 
-/* NULL: it was there in the beginning. */
+/* Returns NULL for a version that was there in the beginning. */
 static const Command *command_of(const ScarpContract *contract,
                                  const Version *version)
 {
@@ -150,7 +150,9 @@ static uint64_t begins(const ScarpContract *contract, const Version *version)
     return command ? command->begins : 0;
 }
 
-/* The sectors that it writes; of a deallocation those of whole units. */
+/*
+ * Sets the sectors that cmd writes; a deallocation writes those of whole units.
+ */
 static void range_of(const ScarpContract *contract, const ScarpCmd *cmd,
                      uint64_t *first, uint64_t *end)
 {
@@ -168,7 +170,7 @@ static void range_of(const ScarpContract *contract, const ScarpCmd *cmd,
     }
 }
 
-/* It had ended before the other one began. */
+/* True when the version's command had ended before that moment. */
 static bool is_over(const ScarpContract *contract, const Version *version,
                     uint64_t moment)
 {
@@ -185,7 +187,7 @@ static bool is_durable(const ScarpContract *contract, const Version *version)
                         (command->durable || command->ends < contract->flushed));
 }
 
-/* When the last version that is durable began. */
+/* Returns the moment at which the last durable version began. */
 static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
 {
     uint64_t latest = 0;
@@ -200,9 +202,9 @@ static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
 }
 
 /*
- * Those that something durable has followed are no more.  It comes again when
- * there are twice as many as it leaves: so it costs each write the same, however
- * many are under way.
+ * Drops versions that a durable one has followed. The next prune comes when
+ * there are twice as many versions as this one leaves: so its cost for each
+ * write is constant, however many are under way.
  */
 static void prune(ScarpContract *contract, uint64_t sector)
 {
@@ -252,7 +254,7 @@ void scarp_contract_complete(ScarpContract *contract, uint32_t id,
 
     contract->now++;
     if (!told) {
-        return; /* of before a power cut */
+        return; /* its command is from before a power cut */
     }
     told->complete_ns = complete_ns;
     told->ends = contract->now;
@@ -270,7 +272,7 @@ typedef struct {
     void *opaque;
 } Judge;
 
-/* What it wrote is zeroes, or it wrote nothing. */
+/* True when the version's contents are zeroes. */
 static bool is_zeroes(const ScarpContract *contract, const Version *version)
 {
     const Command *command = command_of(contract, version);
@@ -284,7 +286,7 @@ static bool shows(const Judge *judge, uint64_t sector, const Version *version)
                         is_zeroes(judge->contract, version) ? 0 : version->id);
 }
 
-/* Something is there that was not over at that moment. */
+/* True when the sector shows a version that had not ended at that moment. */
 static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
 {
     const ScarpContract *contract = judge->contract;
@@ -299,7 +301,7 @@ static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
     return false;
 }
 
-/* The last one; an earlier one may have done it before. */
+/* Names the last flush, though an earlier one may have sufficed. */
 static void tell_flush(const ScarpContract *contract, GString *story)
 {
     const Command *flush = told_of(contract, contract->flush_id);
@@ -374,7 +376,7 @@ static char *tell_sector(const Judge *judge, uint64_t sector)
     return g_string_free(story, false);
 }
 
-/* The write is inside one unit, and of more than a sector. */
+/* True for a write inside one unit, of more than a sector. */
 static bool is_atomic(const ScarpContract *contract, const Command *told)
 {
     uint64_t n = contract->terms.unit_sectors;
@@ -384,8 +386,8 @@ static bool is_atomic(const ScarpContract *contract, const Command *told)
 }
 
 /*
- * Something that may be there, and is not this: what is found need not be of
- * this write, as more than one has put the same.
+ * True when another permitted version has the same contents: then the sector
+ * need not show this one.
  */
 static bool shows_other(const Judge *judge, uint64_t sector,
                         const Version *version)
@@ -404,7 +406,9 @@ static bool shows_other(const Judge *judge, uint64_t sector,
     return false;
 }
 
-/* Of a write to this sector: another one of its sectors is older. */
+/*
+ * Returns a story if the sector shows a write of which another sector is older.
+ */
 static char *shorn(const Judge *judge, uint64_t sector, const Version *version)
 {
     const Command *told = command_of(judge->contract, version);

@@ -1,14 +1,14 @@
 /*
- * What a drive may contain after a power cut: NVMe's contract, in code.
+ * NVMe's contract: what a drive may contain after a power cut.
  *
  * Each sector holds the last write that was made durable, or one that was
  * submitted later; and of a write inside one unit (AWUPF) all sectors, or none.
  * A write is durable when it has completed with FUA, when a flush that was
- * submitted after it had completed has completed itself, or, on a drive whose
+ * submitted after it had completed has itself completed, or, on a drive whose
  * cache does not forget (no cache, or enough energy), when it has completed.
- * Sectors are independent of each other otherwise.
+ * Otherwise sectors are independent of each other.
  *
- * It knows the commands and nothing of the drive.
+ * The contract knows the commands and nothing of the drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,8 +21,8 @@ typedef struct ScarpContract ScarpContract;
 
 typedef struct {
     uint64_t sectors;      /* of the drive */
-    uint32_t unit_sectors; /* written whole or not at all, from multiples on */
-    bool is_volatile;      /* completed is not durable yet */
+    uint32_t unit_sectors; /* aligned group that is written as a whole */
+    bool is_volatile;      /* completed does not mean durable */
     /* Deallocated sectors are zeroes, as durable as if they were written. */
     bool deallocates;
 } ScarpTerms;
@@ -32,14 +32,15 @@ ScarpContract *scarp_contract_copy(const ScarpContract *contract);
 void scarp_contract_free(ScarpContract *contract);
 
 /*
- * found[sector] is the id of the write that is there, and durable; 0: none.
- * Nothing else is known, and no id is in use.
+ * Starts the contract anew: found[sector] is the id of the write that is there,
+ * and durable; 0: none. No other id is in use.
  */
 void scarp_contract_begin(ScarpContract *contract, const uint32_t *found);
 
 /*
- * A command was submitted, then completed, in the order in which that happened;
- * id is the caller's for it, and not 0.  Reads may be told, and say nothing.
+ * Reports a submission, and a completion, in the order in which they happen;
+ * the caller chooses id, which must not be 0. Reads may be reported, and have
+ * no effect.
  */
 void scarp_contract_submit(ScarpContract *contract, const ScarpCmd *cmd,
                            uint32_t id);
@@ -47,15 +48,16 @@ void scarp_contract_complete(ScarpContract *contract, uint32_t id,
                              int64_t complete_ns);
 
 /*
- * Whether the sector has what that write put there; id 0: zeroes, or what was
- * there when the contract began.  More than one write may have put the same.
+ * True when the sector has the contents that write id put there; id 0: zeroes,
+ * or the contents when the contract began. Several writes may have put the
+ * same.
  */
 typedef bool (*ScarpHolds)(void *opaque, uint64_t sector, uint32_t id);
 
 /*
- * The power has failed.  NULL: what is found is permitted.  Else a story of one
- * sector for which it is not, in words; g_free() it.  The contract stays as it
- * was: scarp_contract_begin() for a drive that goes on.
+ * Judges the sectors after a power cut. NULL: all are permitted. Otherwise the
+ * story of one that is not; free it with g_free(). The contract does not
+ * change: scarp_contract_begin() restarts it for a drive that goes on.
  */
 char *scarp_contract_judge(ScarpContract *contract, ScarpHolds holds,
                            void *opaque);

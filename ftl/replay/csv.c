@@ -1,6 +1,6 @@
 /*
- * Tables of the user's own: which column is what, in which unit, and which
- * words name the operations.
+ * The user's own tables: each column's meaning and unit, and the words for the
+ * operations.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -40,7 +40,10 @@ static const Word separators[] = {
     { "comma", ',' }, { "semicolon", ';' }, { "tab", '\t' }, { "space", ' ' },
     { "bar", '|' },
 };
-/* Keys that say how an operation is written; else its first letter counts. */
+/*
+ * Keys that name the words for operations; without them a word's first letter
+ * counts.
+ */
 static const Word op_keys[] = {
     { "read", SCARP_OP_READ }, { "write", SCARP_OP_WRITE },
     { "trim", SCARP_OP_DEALLOCATE }, { "flush", SCARP_OP_FLUSH },
@@ -52,13 +55,13 @@ static const Word op_letters[] = {
 };
 
 struct CsvFormat {
-    uint32_t column[COLUMN__COUNT]; /* from 1; 0: there is none */
+    uint32_t column[COLUMN__COUNT]; /* from 1; 0: the table has none */
     int64_t scale[COLUMN__COUNT];   /* ns or bytes of a unit */
-    uint32_t last;                  /* column that is looked at */
+    uint32_t last;                  /* last column in use */
     char separator;
     uint64_t header_lines;
     char *op_words[SCARP_OP__COUNT];
-    bool op_named;                  /* by op_words alone */
+    bool op_named;                  /* only op_words name operations */
 };
 
 static const Word *find_word(const Word *words, size_t n, const char *name)
@@ -210,7 +213,7 @@ uint64_t csv_header_lines(const CsvFormat *csv)
     return csv->header_lines;
 }
 
-/* Without blanks and quotation marks around it. */
+/* Strips blanks and quotation marks. */
 static char *bare(char *field)
 {
     size_t length;
@@ -224,7 +227,7 @@ static char *bare(char *field)
     return field;
 }
 
-/* The number of fields, at most as many as are looked at. */
+/* Returns the number of fields, at most csv->last. */
 static uint32_t split_at(char *text, const CsvFormat *csv, char **field)
 {
     uint32_t n = 0;
@@ -232,7 +235,7 @@ static uint32_t split_at(char *text, const CsvFormat *csv, char **field)
     while (n < csv->last) {
         char *end = strchr(text, csv->separator);
 
-        /* Columns that blanks make are as far apart as they look good. */
+        /* Columns that blanks make are separated by any number of them. */
         if (csv->separator == ' ') {
             while (*text == ' ') {
                 text++;
@@ -281,7 +284,7 @@ static bool read_column(const CsvFormat *csv, Column column, const char *text,
     if (column == COLUMN_OP) {
         return read_op(csv, text, &record->op);
     }
-    /* What a flush has there does not matter. */
+    /* A flush's offset and length are ignored. */
     if (record->op == SCARP_OP_FLUSH &&
         (column == COLUMN_OFFSET || column == COLUMN_LENGTH)) {
         return true;
@@ -315,11 +318,13 @@ bool csv_parse(const CsvFormat *csv, char *text, TraceRecord *record,
     char *field[MAX_COLUMN], nothing[] = "";
     uint32_t n = split_at(text, csv, field);
 
-    /* Blanks at a line's end are gone, and tabs are columns. */
+    /*
+     * A line's trailing blanks, and so empty tab columns, have been stripped.
+     */
     for (uint32_t i = n; i < csv->last; i++) {
         field[i] = nothing;
     }
-    /* The operation comes first: it says what the others must be. */
+    /* The operation is read first, as the other fields depend on it. */
     for (int i = 0; i < COLUMN__COUNT; i++) {
         Column column = i == 0 ? COLUMN_OP : i == 1 ? COLUMN_TIME : (Column)i;
         uint32_t number = csv->column[column];

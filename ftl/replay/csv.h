@@ -1,5 +1,5 @@
 /*
- * Traces that are tables with columns of the user's own.
+ * Traces that are tables with the user's own columns.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,12 +14,18 @@
 
 typedef struct CsvFormat CsvFormat;
 
-/* What follows the prefix; NULL and *error set when it is no description. */
+/*
+ * Parses the text behind the prefix; NULL and *error set when it is no
+ * description of a table.
+ */
 CsvFormat *csv_new(const char *text, GError **error);
 void csv_free(CsvFormat *csv);
-/* Lines at the head that are no requests. */
+/* Returns the number of header lines, which are no requests. */
 uint64_t csv_header_lines(const CsvFormat *csv);
-/* text is modified.  False, and *problem says which column is wrong how. */
+/*
+ * Parses a line, and modifies text. False: *problem says which column is wrong
+ * how; g_free() it.
+ */
 bool csv_parse(const CsvFormat *csv, char *text, TraceRecord *record,
                char **problem);
 

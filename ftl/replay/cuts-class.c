@@ -1,11 +1,11 @@
 /*
- * What a power cut meets, as a set of few things.
+ * The class of a power cut: a set of what it meets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "cuts-class.h"
 
-/* The order in which they are told; a new group begins with a semicolon. */
+/* Names in the order of output; a new group begins with a semicolon. */
 static const struct {
     const char *name;
     bool begins;

@@ -1,6 +1,6 @@
 /*
- * Kinds of moments, by what a power cut meets: which flash commands are at work
- * and whose they are, what the mapping reclaims, and what is in RAM alone.
+ * Kinds of moments, by what a power cut meets: which flash commands run and
+ * whose they are, what the mapping reclaims, and what is in RAM alone.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,13 +9,16 @@
 
 #include "cuts-walk.h"
 
-typedef uint32_t CutsClass; /* a set of what there is */
+typedef uint32_t CutsClass; /* a bit for each thing that a cut meets */
 
 enum { CUTS_CLASS_BITS = 17 };
 
-/* In any of the drives. */
+/* Returns what a cut would meet now, in any of the drives. */
 CutsClass cuts_class(const CutsWalk *walk);
-/* "program of the host, erase; collection; buffered"; g_free() it. */
+/*
+ * Returns text such as "program of the host, erase; collection; buffered";
+ * g_free() it.
+ */
 char *cuts_class_text(CutsClass class);
 
 #endif /* SCARP_CUTS_CLASS_H */

@@ -1,6 +1,6 @@
 /*
- * A recorded run is told to its drive again.  Each command must end when it
- * ended then: only so is what a power cut meets what it would have met.
+ * Repeats a recorded run on its drive. Each command must end at its recorded
+ * time: only then a power cut meets what it would have met in the run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +21,10 @@ static bool is_zero(const char *bytes, size_t n)
     return !bytes[0] && !memcmp(bytes, bytes + 1, n - 1);
 }
 
-/* Most drives have been aged without contents: then nothing is kept. */
+/*
+ * Keeps the contents before the run, if there are any: most drives were aged
+ * without.
+ */
 static void keep_before(CutsDrive *d)
 {
     g_autofree char *chunk = g_malloc(CHUNK_BYTES);
@@ -137,7 +140,7 @@ static void *bytes_of(const CutsRecord *record, guint row)
     char *bytes;
 
     if (cmd->op != SCARP_OP_WRITE) {
-        return NULL; /* of a read nobody wants them */
+        return NULL; /* nobody wants the bytes of a read */
     }
     bytes = g_malloc(cmd->length_bytes);
     for (uint64_t i = 0; i < n; i++) {
@@ -168,7 +171,7 @@ static void submit(CutsDrive *d)
     }
 }
 
-/* What it says the sectors hold, the drive has told the host. */
+/* Notes the contents that the drive has promised the host by a completion. */
 static void note_last(CutsDrive *d, const ScarpCmd *cmd, uint32_t id)
 {
     uint64_t first = cmd->offset_bytes / SCARP_SECTOR_BYTES;
@@ -237,7 +240,7 @@ int64_t cuts_drive_next_ns(const CutsDrive *d)
 bool cuts_drive_run(CutsDrive *d, int64_t now_ns, GError **error)
 {
     while (cuts_drive_next_ns(d) <= now_ns) {
-        /* At one time, what ends goes before what begins. */
+        /* At one time completions come before submissions. */
         if (scarp_next_event_ns(d->drive) <= due_ns(d)) {
             scarp_run_until_done(d->drive, MIN(due_ns(d), now_ns));
         } else {
@@ -265,7 +268,7 @@ void cuts_drive_leave(CutsDrive *d)
         d->left_from = MIN(d->left_from, flying->row);
     }
     d->at = d->record->rows->len;
-    /* The drive has forgotten them. */
+    /* The power cut made the drive forget its commands. */
     while (d->flying->len) {
         g_ptr_array_add(d->idle, g_ptr_array_steal_index_fast(d->flying, 0));
     }

@@ -1,6 +1,6 @@
 /*
- * A drive of a recorded run, which the run is told to again, and what NVMe's
- * contract then says that it must contain.
+ * A drive of a recorded run, on which the run is repeated, and NVMe's contract
+ * for its contents.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,35 +13,37 @@
 typedef struct {
     ScarpDrive *drive;
     const CutsRecord *record;
-    guint at;                /* the next row */
+    guint at;                /* the next row to submit */
     GPtrArray *flying, *idle; /* commands */
-    bool is_volatile;         /* what has completed need not be durable */
-    /* What follows is only there where it is judged. */
+    bool is_volatile;         /* completed writes need not be durable */
+    /* The members below are set only for drives that are judged. */
     ScarpContract *contract;
-    uint32_t *last; /* of each sector: the last write that completed; 0: none */
+    uint32_t *last; /* [sector]: last completed write; 0: none */
     char *before;   /* contents when the run began; NULL: zeroes */
     uint64_t sectors;
-    bool left;       /* the host is gone: */
-    int64_t left_ns; /* since then, and what was under way is among the */
-    guint left_from, left_to; /* rows from this one to before that one */
+    bool left;       /* the host is gone, */
+    int64_t left_ns; /* since this time; commands under way then are among */
+    guint left_from, left_to; /* the rows left_from to left_to - 1 */
 } CutsDrive;
 
-/* At the time at which the run began; judged: its contract is kept. */
+/*
+ * Begins at the time at which the run began. judged: keeps the contract, too.
+ */
 bool cuts_drive_begin(CutsDrive *d, const CutsRecord *record,
                       const ScarpConfig *config, bool judged, GError **error);
 void cuts_drive_end(CutsDrive *d);
 
-/* When something happens next, or the next command comes; NEVER: nothing. */
+/* Returns the time of the next event or command; SCARP_TIME_NEVER: none. */
 int64_t cuts_drive_next_ns(const CutsDrive *d);
 /*
- * All that happens up to now_ns.  False and *error set: a command ended at
- * another time than in the run.
+ * Runs up to now_ns. False and *error set: a command ended at another time than
+ * in the run.
  */
 bool cuts_drive_run(CutsDrive *d, int64_t now_ns, GError **error);
-/* No command is submitted any more: the host is gone. */
+/* Ends the host's submissions. */
 void cuts_drive_leave(CutsDrive *d);
 
-/* The contract's id of a write that a row is, and of what was there before. */
+/* The contract's ids: of a row's write, and of the contents before the run. */
 static inline uint32_t cuts_id(guint row)
 {
     return row + 1;
@@ -51,7 +53,7 @@ static inline uint32_t cuts_id_before(const CutsDrive *d)
     return d->record->rows->len + 1;
 }
 
-/* What a read of the sector gave while the run had not begun. */
+/* Copies the sector's contents before the run to out. */
 void cuts_drive_before(const CutsDrive *d, uint64_t sector, void *out);
 
 #endif /* SCARP_CUTS_DRIVE_H */

@@ -1,5 +1,5 @@
 /*
- * What a drive contains, piece by piece: it may be large.
+ * The contents of a drive, read piece by piece, as the drive may be large.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,16 +11,16 @@
 #include <unistd.h>
 
 enum {
-    PIECE_BYTES = 1 << 20, /* of whole units */
+    PIECE_BYTES = 1 << 20, /* whole units */
     PIECE_SECTORS = PIECE_BYTES / SCARP_SECTOR_BYTES,
 };
 
 static const char zeroes[PIECE_BYTES];
 
-/* A piece of the contents, which moves with what is asked for. */
+/* A window on the contents, which moves with the sector asked for. */
 typedef struct {
     const CutsDrive *d;
-    uint64_t first, end; /* sectors that it has */
+    uint64_t first, end; /* its sectors */
     char bytes[PIECE_BYTES];
 } Piece;
 
@@ -67,14 +67,17 @@ static bool holds(void *opaque, uint64_t sector, uint32_t id)
     return !memcmp(found, wanted, SCARP_SECTOR_BYTES);
 }
 
-/* ---- What was lost ------------------------------------------------------ */
+/* ---- Lost writes ------------------------------------------------------- */
 
 static uint32_t shown_as(const CutsDrive *d, uint32_t id)
 {
     return cuts_row(d->record, id - 1)->cmd.op == SCARP_OP_WRITE ? id : 0;
 }
 
-/* A write that was under way when power failed has overtaken it. */
+/*
+ * True when a write that was under way when power failed has overwritten the
+ * last completed one.
+ */
 static bool holds_later(Piece *piece, uint64_t sector, uint32_t last)
 {
     const CutsDrive *d = piece->d;
@@ -108,9 +111,9 @@ static uint64_t count_lost(Piece *piece)
     return lost;
 }
 
-/* ---- Its name ----------------------------------------------------------- */
+/* ---- The name of contents ----------------------------------------------- */
 
-/* Of what is not as it was before the run. */
+/* Returns a name made from the units that differ from those before the run. */
 static char *name_of(Piece *piece)
 {
     const CutsDrive *d = piece->d;
@@ -146,7 +149,7 @@ void cuts_look_clear(CutsLook *look)
     *look = (CutsLook) { 0 };
 }
 
-/* ---- A file of it ------------------------------------------------------- */
+/* ---- A file of the contents --------------------------------------------- */
 
 static bool write_units(Piece *piece, int fd)
 {

@@ -1,5 +1,5 @@
 /*
- * What a drive contains after a power cut: judged, counted, named, kept.
+ * The contents of a drive after a power cut: judged, counted, named, kept.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,21 +9,21 @@
 #include "cuts-drive.h"
 
 typedef struct {
-    char *story; /* what breaks the contract, in words; NULL: nothing */
+    char *story; /* how they break the contract; NULL: not */
     /*
      * Sectors with neither the last write that had completed there nor one that
-     * was under way.  The contract allows most of it.
+     * was under way. The contract allows most of these.
      */
     uint64_t lost;
-    char *name; /* the same for the same contents of this run */
+    char *name; /* equal for equal contents of this run */
 } CutsLook;
 
-/* It is ready; its host is gone. */
+/* Looks at a drive that is ready, and whose host is gone. */
 void cuts_look(CutsDrive *d, CutsLook *look);
 void cuts_look_clear(CutsLook *look);
 
 /*
- * The contents as a sparse file NAME.raw in the folder, unless it is there.
+ * Writes the contents to a sparse file NAME.raw in folder, unless it exists.
  * False and *error set: it could not be written.
  */
 bool cuts_look_keep(const CutsDrive *d, const CutsLook *look,

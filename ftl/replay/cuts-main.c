@@ -1,8 +1,8 @@
 /*
  * scarp-cuts: power cuts in a recorded run, without a guest
  *
- * The run is told to its drives twice: once to see which moments it has, and
- * that it is the same run; then each cut is tried where it comes.
+ * The run is repeated twice on its drives: first to list its moments, and to
+ * check that it is the same run; then each cut is tried at its moment.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -156,11 +156,11 @@ static bool walk_begin(CutsWalk *walk, const Run *run, bool judged,
     return true;
 }
 
-/* ---- Which cuts --------------------------------------------------------- */
+/* ---- The choice of cuts ------------------------------------------------- */
 
-/* What is seen of a whole run. */
+/* Findings of the first repetition. */
 typedef struct {
-    CutsSample *sample; /* of the moments that --count is about */
+    CutsSample *sample; /* of the moments that --count chooses from */
     uint64_t moments;
     bool is_volatile;   /* of the drives, which are alike */
     uint64_t bytes;
@@ -188,7 +188,9 @@ static bool survey(const Run *run, Survey *seen, GError **error)
     return ok;
 }
 
-/* A cut, and at which moment of the recovery power fails once more; 0: not. */
+/*
+ * A cut, and the moment of its recovery at which power fails again; 0: never.
+ */
 typedef struct {
     uint64_t cut, again;
 } Wanted;
@@ -208,7 +210,7 @@ static bool number(const char *text, uint64_t least, uint64_t *value)
     return g_ascii_string_to_unsigned(text, 10, least, G_MAXINT64, value, NULL);
 }
 
-/* A, A-B, or A+M */
+/* Parses A, A-B, or A+M. */
 static bool parse_part(const char *text, uint64_t *first, uint64_t *last,
                        uint64_t *again)
 {
@@ -274,7 +276,7 @@ static GArray *choose(const Survey *seen, GError **error)
     return cuts;
 }
 
-/* ---- What comes out ----------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------- */
 
 static void tell_run(const Survey *seen, const GArray *cuts)
 {
@@ -307,7 +309,7 @@ static bool try_cut(CutsPool *pool, CutsWalk *walk, const CutsHow *how,
         return false;
     }
     if (out) {
-        signal(SIGINT, SIG_IGN); /* what was begun is done */
+        signal(SIGINT, SIG_IGN); /* a cut that has begun is completed */
         cuts_one(walk, how, out);
         cuts_pool_child_end(out);
     }

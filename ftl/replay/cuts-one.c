@@ -1,5 +1,5 @@
 /*
- * One cut, from the failing power to the line that tells of it.
+ * One cut, from the failure of power to the line of output about it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,9 +14,9 @@
 
 typedef struct {
     uint64_t cut, again;  /* again 0: power failed once */
-    int64_t failed_ns, at_ns; /* when it did: first, and last */
-    CutsClass class;      /* what that met */
-    uint64_t torn, cmds;  /* pages; commands under way, the first time */
+    int64_t failed_ns, at_ns; /* time of the first failure, and of the last */
+    CutsClass class;      /* what the last failure met */
+    uint64_t torn, cmds;  /* torn pages; commands under way at the first */
 } Cut;
 
 static uint64_t sum(const CutsWalk *walk, size_t field)
@@ -47,7 +47,10 @@ static void fail_power(CutsWalk *walk, Cut *cut)
     }
 }
 
-/* So many moments more, or until all are ready; what went wrong, or NULL. */
+/*
+ * Runs up to moments moments, or until all drives are ready; returns what went
+ * wrong, or NULL.
+ */
 static char *recover(CutsWalk *walk, uint64_t moments)
 {
     while (!cuts_walk_is_ready(walk) && walk->moment < moments) {
@@ -61,7 +64,10 @@ static char *recover(CutsWalk *walk, uint64_t moments)
     return NULL;
 }
 
-/* What the engine must never do, whatever was promised to the host. */
+/*
+ * Returns a fault that the engine must never show, whatever the host was
+ * promised; or NULL.
+ */
 static char *fault_of(const CutsWalk *walk, int64_t ready_ns)
 {
     int64_t bound_ns = 0;
@@ -85,7 +91,7 @@ static char *fault_of(const CutsWalk *walk, int64_t ready_ns)
                                  " ns are enough", ready_ns, bound_ns);
 }
 
-/* ---- The line ----------------------------------------------------------- */
+/* ---- The line of output ------------------------------------------------- */
 
 static void tell_cut(const CutsWalk *walk, const Cut *cut, FILE *out)
 {
@@ -140,7 +146,10 @@ static char *keep(CutsWalk *walk, const CutsHow *how, const CutsLook *looks)
     return ok ? NULL : g_strdup(error->message);
 }
 
-/* The drives have recovered, or something went wrong before. */
+/*
+ * Writes the line, when the drives have recovered, or fault says what went
+ * wrong.
+ */
 static void tell(CutsWalk *walk, const CutsHow *how, const Cut *cut,
                  char *fault, FILE *out)
 {
@@ -167,7 +176,7 @@ static void tell(CutsWalk *walk, const CutsHow *how, const Cut *cut,
     g_free(fault);
 }
 
-/* ---- Once more ---------------------------------------------------------- */
+/* ---- A second failure --------------------------------------------------- */
 
 static void cut_again(CutsWalk *walk, const CutsHow *how, Cut *cut,
                       uint64_t again, FILE *out)
@@ -189,7 +198,10 @@ static void cut_again(CutsWalk *walk, const CutsHow *how, Cut *cut,
     tell(walk, how, cut, fault, out);
 }
 
-/* Waits until it is told when to fail once more, or that it shall not. */
+/*
+ * Forks a process that waits until it is told at which moment to fail again, or
+ * not to.
+ */
 static pid_t fork_again(CutsWalk *walk, const CutsHow *how, Cut *cut, int *tell_fd,
                         FILE *out)
 {
@@ -233,7 +245,9 @@ void cuts_one(CutsWalk *walk, const CutsHow *how, FILE *out)
         pid = fork_again(walk, how, &cut, &fd, out);
     }
     fault = recover(walk, UINT64_MAX);
-    /* At the last moment it is ready. */
+    /*
+     * The drives are ready at the last moment, so power fails again before it.
+     */
     if (!fault && walk->moment > 1) {
         again = 1 + scarp_random_below(&random, walk->moment - 1);
     }

@@ -14,7 +14,7 @@
 
 typedef struct {
     pid_t pid;
-    int fd; /* -1: it has ended */
+    int fd; /* -1: the process has ended */
     uint64_t cut;
     GString *said;
 } Child;
@@ -22,7 +22,7 @@ typedef struct {
 struct CutsPool {
     uint32_t at_once;
     FILE *out;
-    GPtrArray *children; /* the first begun first */
+    GPtrArray *children; /* in the order of their begin */
 };
 
 CutsPool *cuts_pool_new(uint32_t at_once, FILE *out)
@@ -42,7 +42,7 @@ void cuts_pool_free(CutsPool *pool)
     g_free(pool);
 }
 
-/* Those that died are told of here: they could not. */
+/* Ends a child's record; a line tells of a process that died without one. */
 static void bury(Child *child)
 {
     int status;
@@ -73,7 +73,9 @@ static void listen_to(Child *child)
     }
 }
 
-/* Lines of one after the other, as far as they are whole. */
+/*
+ * Writes the lines of processes that have ended, in the order of their begin.
+ */
 static void tell_ended(CutsPool *pool)
 {
     while (pool->children->len) {
@@ -101,7 +103,7 @@ static void listen_to_all(CutsPool *pool)
         fds[i] = (struct pollfd) { .fd = child->fd, .events = POLLIN };
     }
     if (poll(fds, n, -1) < 0) {
-        return; /* a signal, which whoever called looks for */
+        return; /* a signal, which the caller checks */
     }
     for (guint i = 0; i < n; i++) {
         if (fds[i].revents) {
@@ -131,7 +133,7 @@ bool cuts_pool_fork(CutsPool *pool, uint64_t cut, FILE **out, GError **error)
         listen_to_all(pool);
     }
     *out = NULL;
-    /* What is in it would come out once more. */
+    /* The child would write the buffered output once more. */
     fflush(pool->out);
     if (pipe(fds)) {
         pid = -1;

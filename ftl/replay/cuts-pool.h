@@ -1,6 +1,6 @@
 /*
- * Processes that each try one cut, so many at once, and whose lines come out in
- * the order in which they were begun.
+ * Processes that each try one cut, at_once of them at a time; their lines come
+ * out in the order in which they were begun.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,18 +15,19 @@
 typedef struct CutsPool CutsPool;
 
 CutsPool *cuts_pool_new(uint32_t at_once, FILE *out);
-/* Nothing may be left in it. */
+/* Frees the pool, which must be empty. */
 void cuts_pool_free(CutsPool *pool);
 
 /*
- * Waits for a place.  In the new process *out is where its lines go, and it
- * ends with cuts_pool_child_end(); here *out is NULL.  What it is about is told
- * if it dies.  False and *error set: the host has no process for it.
+ * Waits for a place and forks. In the new process *out takes its lines, and it
+ * ends with cuts_pool_child_end(); in the parent *out is NULL. If the process
+ * dies, a line names its cut. False and *error set: the host has no process for
+ * it.
  */
 bool cuts_pool_fork(CutsPool *pool, uint64_t cut, FILE **out, GError **error);
 void cuts_pool_child_end(FILE *out) G_GNUC_NORETURN;
 
-/* Until all have ended. */
+/* Waits until all processes have ended. */
 void cuts_pool_wait(CutsPool *pool);
 
 #endif /* SCARP_CUTS_POOL_H */

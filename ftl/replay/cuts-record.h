@@ -1,6 +1,6 @@
 /*
- * What a drive was asked in a recorded run: a command log, and the bytes that
- * were written (a data log, or made up where there is none).
+ * A recorded run of a drive: a command log, and the written bytes (a data log,
+ * or made up where there is none).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,17 +11,20 @@
 
 typedef struct {
     CmdLogRow cmd;
-    uint64_t data_at; /* of a write: its bytes, from the first write's on */
+    uint64_t data_at; /* a write's place in the data log */
 } CutsRow;
 
 typedef struct {
     const char *path;  /* of the command log */
     GArray *rows;      /* CutsRow, in the order of submission */
-    GMappedFile *file; /* of the bytes; NULL: they are made up */
-    const char *bytes; /* its, behind its header */
+    GMappedFile *file; /* the data log; NULL: bytes are made up */
+    const char *bytes; /* the data log's bytes behind its header */
 } CutsRecord;
 
-/* data_path NULL: each sector tells by its bytes which write it is of. */
+/*
+ * Opens a run. data_path NULL: each sector's bytes tell which write they are
+ * of.
+ */
 CutsRecord *cuts_record_open(const char *path, const char *data_path,
                              GError **error);
 void cuts_record_free(CutsRecord *record);
@@ -31,11 +34,17 @@ static inline const CutsRow *cuts_row(const CutsRecord *record, guint row)
     return &g_array_index(record->rows, CutsRow, row);
 }
 
-/* Its commands are such as the drive can take; false and *error set: one not. */
+/*
+ * True when the drive can take the run's commands; false and *error set: one
+ * that it cannot.
+ */
 bool cuts_record_fits(const CutsRecord *record, const ScarpDrive *drive,
                       GError **error);
 
-/* What the row's write put into this sector of the drive: 512 bytes, to out. */
+/*
+ * Copies the 512 bytes that the row's write put into this sector of the drive
+ * to out.
+ */
 void cuts_record_sector(const CutsRecord *record, guint row, uint64_t sector,
                         void *out);
 

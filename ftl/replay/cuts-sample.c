@@ -8,9 +8,9 @@
 
 struct CutsSample {
     uint64_t random;
-    uint64_t first, n; /* of the moments: the first, how many */
+    uint64_t first, n; /* first moment, and their number */
     GArray *kinds;     /* CutsKind */
-    GHashTable *where; /* of a class in kinds, and 1 */
+    GHashTable *where; /* by class: index in kinds, plus 1 */
 };
 
 CutsSample *cuts_sample_new(uint64_t seed)
@@ -46,7 +46,7 @@ void cuts_sample_add(CutsSample *sample, uint64_t moment, CutsClass class)
     }
     kind = &g_array_index(sample->kinds, CutsKind, at - 1);
     kind->moments++;
-    /* Each of them with the same chance, without knowing how many come. */
+    /* Each moment has the same chance, though their number is not known yet. */
     if (!scarp_random_below(&sample->random, kind->moments)) {
         kind->chosen = moment;
     }
@@ -82,7 +82,7 @@ GArray *cuts_sample_choose(const CutsSample *sample, uint64_t count)
     uint64_t rest, at;
 
     count = MIN(count, sample->n);
-    /* What is rare is met by no even distribution. */
+    /* An even distribution would miss rare kinds. */
     g_array_sort(kinds, by_rarity);
     for (guint i = 0; i < MIN(count, kinds->len); i++) {
         at = g_array_index(kinds, CutsKind, i).chosen;

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* With its quotes; text NULL: null.  It is UTF-8. */
+/* Writes UTF-8 text as a JSON string with its quotes; NULL: null. */
 static inline void cuts_text(FILE *out, const char *text)
 {
     if (!text) {

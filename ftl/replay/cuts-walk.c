@@ -1,5 +1,5 @@
 /*
- * From moment to moment, in all drives at once.
+ * Walks all drives of a run from moment to moment.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -45,7 +45,7 @@ void cuts_walk_cut(CutsWalk *walk)
         scarp_run(d->drive, at_ns);
         cuts_drive_leave(d);
         d->drive = scarp_power_cut(d->drive, NULL);
-        g_assert(d->drive); /* its power can fail, as was looked at before */
+        g_assert(d->drive); /* cuts_drive_begin() checked power_cuts */
     }
     walk->now_ns = at_ns;
     walk->moment = 0;

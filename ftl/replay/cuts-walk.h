@@ -16,19 +16,22 @@ typedef struct {
     CutsDrive *drives;
     uint32_t n_drives;
     int64_t now_ns;
-    uint64_t moment; /* the last one that has been */
+    uint64_t moment; /* number of the last moment */
 } CutsWalk;
 
-/* SCARP_TIME_NEVER: the last one has been. */
+/* Returns the next moment's time; SCARP_TIME_NEVER: the last has been. */
 int64_t cuts_walk_next_ns(const CutsWalk *walk);
-/* To the next moment, which there is.  False and *error set: another run. */
+/*
+ * Goes to the next moment, which must exist. False and *error set: the run
+ * differs.
+ */
 bool cuts_walk_step(CutsWalk *walk, GError **error);
-/* When the cut of this moment is. */
+/* Returns the time of the cut of this moment. */
 int64_t cuts_walk_cut_ns(const CutsWalk *walk);
 
 /*
- * The power of all drives fails there, and comes back at once.  The walk goes
- * on with the moments of what follows, the first of them number 1.
+ * Fails the power of all drives there, and restores it at once. The walk goes
+ * on with the moments of recovery, numbered from 1.
  */
 void cuts_walk_cut(CutsWalk *walk);
 bool cuts_walk_is_ready(const CutsWalk *walk);

@@ -15,7 +15,9 @@ static inline bool whole(const char *text, uint64_t *value)
     return g_ascii_string_to_unsigned(text, 10, 0, G_MAXINT64, value, NULL);
 }
 
-/* A decimal number times scale, which is a power of ten; no floating point. */
+/*
+ * Parses a decimal number times scale, a power of ten, without floating point.
+ */
 static inline bool decimal(const char *text, int64_t scale, int64_t *value)
 {
     uint64_t number = 0, limit = G_MAXINT64 / 10 / MAX(scale, 1);

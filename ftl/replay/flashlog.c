@@ -19,13 +19,13 @@ static const FlashLogRow nowhere = { UINT32_MAX, UINT32_MAX, UINT32_MAX,
 
 typedef struct {
     uint64_t seq;
-    int64_t end_ns; /* of the flash command that ends last so far */
+    int64_t end_ns; /* end of the last flash command so far */
     FlashLogRow row;
 } Served;
 
 struct FlashLog {
     FILE *file;
-    GHashTable *under_way; /* of Served, by seq */
+    GHashTable *under_way; /* Served, by seq */
 };
 
 FlashLog *flashlog_new(FILE *file)

@@ -1,6 +1,6 @@
 /*
- * Where each command was served: one row per command, in the order of the
- * command log, of the flash command that ended last for it.
+ * The log of where commands were served: one row per command, in the order of
+ * the command log, naming the flash command that ended last for it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* Little endian; all ones when no flash command was needed. */
+/* A row, little endian; all ones when no flash command was needed. */
 typedef struct {
     uint32_t die, plane, block, page; /* drive-wide, but for the page */
 } FlashLogRow;
@@ -23,11 +23,11 @@ typedef struct FlashLog FlashLog;
 
 FlashLog *flashlog_new(FILE *file);
 void flashlog_free(FlashLog *log);
-/* The command has its number (seq), and no flash command has run for it. */
+/* Begins a command that has its seq, before any flash command for it. */
 void flashlog_begin(FlashLog *log, const ScarpCmd *cmd);
-/* As ScarpObserver's */
+/* Takes a phase, as ScarpObserver's flash_phase does. */
 void flashlog_phase(FlashLog *log, const ScarpFlashOp *op);
-/* It has completed: its row is written. */
+/* Writes the row of a completed command. */
 void flashlog_end(FlashLog *log, const ScarpCmd *cmd);
 
 #endif /* SCARP_FLASHLOG_H */

@@ -12,7 +12,7 @@
 #define NS_PER_S 1000000000ll
 #define TICKS_1970 116444736000000000ull
 
-/* Splits at any of the separators; empty fields count unless blank is set. */
+/* Splits text at any of the separators; blank: empty fields do not count. */
 static int split(char *text, const char *separators, bool blank, char **field)
 {
     int n = 0;
@@ -74,7 +74,7 @@ static bool flag(const char *text, TraceRecord *record)
     return (*text == '0' || *text == '1') && !text[1];
 }
 
-/* Ours: what a placement handle or a stream number is to the drive. */
+/* Parses Scarp's own field: a stream number, or a placement handle. */
 static bool stream(const char *text, TraceRecord *record)
 {
     uint64_t number;
@@ -86,7 +86,10 @@ static bool stream(const char *text, TraceRecord *record)
     return true;
 }
 
-/* Ours, too: microseconds within which the request should end; 0: none. */
+/*
+ * Parses Scarp's own field: microseconds within which the request should end;
+ * 0: none.
+ */
 static bool deadline(const char *text, TraceRecord *record)
 {
     uint64_t number;
@@ -305,7 +308,7 @@ static TraceVerdict parse_heimdall(char *text, char action G_GNUC_UNUSED,
     return TRACE_RECORD;
 }
 
-/* In the order of sniffing: those with more to recognise come first. */
+/* Formats in the order of sniffing: those with more to recognise come first. */
 static const TraceFormat formats[] = {
     { "systor17", "time s,response,R|W,LUN,offset,bytes; a header",
       parse_systor17, false, false },
@@ -368,7 +371,7 @@ static bool looks_like(const TraceFormat *format, char **lines)
         (version == 3) != !strcmp(format->name, "fio3")) {
         return false;
     }
-    /* The last line of the head may be cut. */
+    /* The last line of the head may be incomplete. */
     for (char **line = lines; *line && line[1]; line++) {
         g_autofree char *copy = g_strstrip(g_strdup(*line));
         TraceRecord record = { 0 };

@@ -1,5 +1,5 @@
 /*
- * Trace files: plain, gzip or zstd, read as a stream, a line at a time.
+ * Trace files: plain, gzip or zstd, read as a stream, line by line.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -35,9 +35,9 @@ typedef struct {
     uint64_t line;
     uint64_t records;
     int64_t first_ns;
-    int64_t last_ns;      /* of the request before */
+    int64_t last_ns;      /* time of the last request */
     const TraceFormat *format;
-    CsvFormat *csv;       /* or NULL */
+    CsvFormat *csv;       /* for tables, or NULL */
     char action;
     GString *text;        /* the line */
 } TraceFile;
@@ -78,7 +78,7 @@ static bool refill_zstd(TraceFile *trace, size_t room, GError **error)
     return true;
 }
 
-/* More text behind what is there; false on an error. */
+/* Appends text to the buffer; false on an error. */
 static bool refill(TraceFile *trace, GError **error)
 {
     size_t room;
@@ -96,7 +96,7 @@ static bool refill(TraceFile *trace, GError **error)
         return damaged(trace, gzerror(trace->gzip, &code), error);
     }
     if (!got) {
-        /* A cut gzip file reads as a short one unless it is asked. */
+        /* Only gzclose_r() tells a truncated gzip file from a short one. */
         if (gzclose_r(trace->gzip) != Z_OK) {
             trace->gzip = NULL;
             return damaged(trace, "ends in the middle of a gzip member", error);
@@ -108,7 +108,7 @@ static bool refill(TraceFile *trace, GError **error)
     return true;
 }
 
-/* The next line without its end, NUL-terminated, in trace->text. */
+/* Reads the next line without its end, NUL-terminated, into trace->text. */
 static bool read_line(TraceFile *trace, GError **error)
 {
     for (;;) {
@@ -121,7 +121,7 @@ static bool read_line(TraceFile *trace, GError **error)
 
             g_string_truncate(trace->text, 0);
             g_string_append_len(trace->text, begin, used);
-            /* Zeroes in the text are garbage: parsers must not stop there. */
+            /* NULs in the text are garbage, at which parsers must not stop. */
             for (size_t i = 0; i < used; i++) {
                 if (!trace->text->str[i]) {
                     trace->text->str[i] = ' ';
@@ -140,7 +140,7 @@ static bool read_line(TraceFile *trace, GError **error)
     }
 }
 
-/* Of the file's bytes; -1 when it has no size. */
+/* Permille of the file's bytes read so far; -1 when the file has no size. */
 static int done_permille(TraceFile *trace)
 {
     int64_t at = trace->zstd ? ftello(trace->file)
@@ -150,7 +150,10 @@ static int done_permille(TraceFile *trace)
                                             : -1;
 }
 
-/* It is wrong, or the end of another trace: said once, and counted. */
+/*
+ * Warns of, and counts, times that go back or jump ahead: the line is wrong, or
+ * another trace begins.
+ */
 static void judge_time(TraceFile *trace, int64_t time_ns)
 {
     Workload *base = &trace->base;
@@ -205,7 +208,7 @@ static bool bad_line(TraceFile *trace, char *kept, const char *problem,
     return false;
 }
 
-/* *problem: what is wrong with the line, if more is known than the format. */
+/* Parses a line; *problem: what is wrong with it, if more than its format. */
 static TraceVerdict parse_line(TraceFile *trace, char *text,
                                TraceRecord *record, char **problem)
 {
@@ -301,8 +304,8 @@ static bool open_file(TraceFile *trace, GError **error)
 }
 
 /*
- * blkparse: what was queued if that was traced, else what was issued.
- * A trace may be any bytes, and GLib does not ask whether they are UTF-8.
+ * Returns blkparse's action: queued requests if those were traced, else issued
+ * ones. A trace may be any bytes, so the expression is raw.
  */
 static char action_of(const char *head)
 {
@@ -332,7 +335,7 @@ static bool is_cmdlog(const char *path)
     return !memcmp(magic, CMDLOG_MAGIC, 8);
 }
 
-/* NULL: it is to be sniffed, or *error is set. */
+/* Returns NULL if the format is to be sniffed, or *error is set. */
 static const TraceFormat *named_format(TraceFile *trace, const char *format,
                                        GError **error)
 {
@@ -364,7 +367,7 @@ Workload *trace_open(const char *path, const char *format, GError **error)
         trace_free(&trace->base);
         return NULL;
     }
-    /* Text only: what follows a zero byte is not looked at when sniffing. */
+    /* Sniffing stops at a NUL, so those become blanks. */
     for (size_t i = 0; i < trace->filled; i++) {
         if (!trace->buffer[i]) {
             trace->buffer[i] = ' ';

@@ -13,7 +13,7 @@
 typedef struct {
     ScarpCmd cmd;
     Job *job;
-    uint64_t number; /* in the order of submission */
+    uint64_t number; /* number of its submission */
 } Slot;
 
 typedef struct {
@@ -22,11 +22,11 @@ typedef struct {
     ReplayResult *result;
     Job *jobs;
     uint32_t n_jobs, in_flight;
-    GPtrArray *idle, *all; /* slots */
+    GPtrArray *idle, *all; /* Slot */
     int64_t origin_ns;
 } Jobs;
 
-/* Digits alone: no sign, no space, nothing that wraps around. */
+/* Parses digits alone: no sign, no space, nothing that wraps around. */
 static bool parse_number(const char *text, const char *end, uint64_t most,
                          uint64_t *value)
 {
@@ -129,7 +129,9 @@ static void reap(Jobs *r)
     }
 }
 
-/* When a job's next request is due: one that is behind its rate catches up. */
+/*
+ * Returns when the job's next request is due: a job behind its rate catches up.
+ */
 static int64_t due_ns(const Jobs *r, const Job *job)
 {
     int64_t now_ns = scarp_now_ns(r->drive);
@@ -167,7 +169,7 @@ static bool loop(Jobs *r, GError **error)
         if (event_ns == SCARP_TIME_NEVER && !next) {
             return true;
         }
-        /* At one time, what ends goes before what begins. */
+        /* At one time completions come before submissions. */
         if (event_ns <= next_ns) {
             scarp_run_until_done(r->drive, next_ns);
             reap(r);

@@ -12,20 +12,20 @@ typedef struct {
     Workload *workload;
     uint32_t depth;
     uint64_t rate; /* bytes a second; 0: no limit */
-    /* Of jobs_run(). */
+    /* Set by jobs_run(). */
     TraceRecord next;
     bool has_next;
     uint32_t in_flight;
-    uint64_t bytes; /* submitted */
+    uint64_t bytes; /* bytes submitted */
 } Job;
 
-/* DEPTH[:RATE]=WORKLOAD; *workload points into text. */
+/* Parses DEPTH[:RATE]=WORKLOAD; *workload points into text. */
 bool job_parse(const char *text, uint32_t *depth, uint64_t *rate,
                const char **workload, GError **error);
 
 /*
- * Until every job is at its end, or options->max_ns have passed.  Of the other
- * options only rows counts.
+ * Runs until every job has ended, or options->max_ns have passed. The only
+ * other option in use is rows.
  */
 bool jobs_run(ScarpDrive *drive, Job *jobs, uint32_t n_jobs,
               const ReplayOptions *options, ReplayResult *result,

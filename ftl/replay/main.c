@@ -145,7 +145,9 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
                     "--shut-down: needs --power-cut=FILE");
         return false;
     }
-    /* Not of --age-seed: a sweep gives each cell one, aged or not. */
+    /*
+     * --age-seed is allowed alone: a sweep gives it to each cell, aged or not.
+     */
     if (!age && (age_overwrite >= 0 || age_pattern)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "--age-overwrite, --age-pattern: need --age, from 1 to "
@@ -180,13 +182,16 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
     return true;
 }
 
-/* A trace's name; NULL: it is made. */
+/* Returns the path of a trace; NULL: the workload is generated. */
 static const char *trace_of(const char *workload)
 {
     return g_str_has_prefix(workload, "gen:") ? NULL : workload;
 }
 
-/* What is read must not be written over; an image may be gone on with. */
+/*
+ * An output must not overwrite an input; only --save may replace the image
+ * read.
+ */
 static bool files_apart(GError **error)
 {
     const char *workload = workloads ? workloads[0] : NULL;
@@ -273,7 +278,7 @@ static Workload *make_workload(const ScarpDrive *drive, GError **error)
     return open_workload(drive, workloads[0], error);
 }
 
-/* What the workload was like, after it was fitted to the drive. */
+/* Prints the workload's properties, after it was fitted to the drive. */
 static void print_workload(FILE *out, const Workload *workload,
                            const char *pace, const ReplayResult *r)
 {
@@ -342,7 +347,7 @@ static bool write_json(const ScarpDrive *drive, const Workload *workload,
     return true;
 }
 
-/* ---- Files written while it runs ---------------------------------------- */
+/* ---- Files written during the run --------------------------------------- */
 
 typedef struct {
     const char *option, *path;
@@ -375,7 +380,7 @@ static bool close_output(FILE *file, const char *option, const char *path,
     return true;
 }
 
-/* The stream keeps an error until it is closed. */
+/* Errors stay in the stream, and are reported when it is closed. */
 static void trace_sink(void *file, const void *bytes, size_t n)
 {
     fwrite(bytes, 1, n, file);
@@ -408,7 +413,7 @@ static bool replay_into(ScarpDrive *drive, Workload *workload,
     return ok;
 }
 
-/* Those that are open are closed; *error is the first reason. */
+/* Closes the open files; *error is the first failure. */
 static bool close_outputs(const Output *outputs, size_t n, bool ok,
                           GError **error)
 {
@@ -454,7 +459,7 @@ static void warn(const char *text)
                text);
 }
 
-/* The first of each kind was said with its line. */
+/* Warns of repeated odd times; the first of each kind had its own warning. */
 static void warn_of_times(const Workload *workload)
 {
     if (workload->times_back > 1 || workload->times_ahead > 1) {
@@ -468,7 +473,9 @@ static void warn_of_times(const Workload *workload)
     }
 }
 
-/* A command log's times are the drive's own. */
+/*
+ * Only --mode=think may scale a command log, whose times are the drive's own.
+ */
 static bool speed_allowed(const Workload *workload,
                           const ReplayOptions *options, GError **error)
 {
@@ -615,7 +622,7 @@ int main(int argc, char **argv)
         g_autofree char *formats = trace_formats_text();
         g_autofree char *generators = gen_text();
 
-        /* Not g_print(), which asks the locale for more than ASCII. */
+        /* g_print() would ask the locale for more than ASCII. */
         printf("%s\n%s\n%s\n%s\n%s", schemes, mappings, key_names, generators,
                formats);
         return 0;

@@ -1,6 +1,6 @@
 /*
- * Values of options: the checks, and the one line each says, that the
- * replayer and guest/array/sim have in common
+ * Checks of option values, and their error lines, that the replayer and
+ * guest/array/sim share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,20 +17,23 @@ typedef struct {
     int64_t min, max;
 } OptionRange;
 
-/* A file that is named, as "--json"; path NULL and "-" are none. */
+/* A file that an option names, such as "--json"; path NULL and "-" are none. */
 typedef struct {
     const char *name, *path;
-    bool written; /* from its beginning: what was in it is lost */
+    bool written; /* true: its old contents are lost */
 } OptionFile;
 
 /*
- * False and *error set: one that is written is also another's, by whatever
- * name.  What is no regular file, such as /dev/null, may be both.
+ * False and *error set: a written file is also another option's, by whatever
+ * name. Files that are not regular, such as /dev/null, may be both.
  */
 bool options_apart(const OptionFile *files, size_t n, GError **error);
-/* False and *error set: the first whose value is outside its range. */
+/* False and *error set: the first value outside its range. */
 bool options_in_range(const OptionRange *ranges, size_t n, GError **error);
-/* *index is the value's among n names; false and *error set: it is none. */
+/*
+ * Sets *index to the value's among n names; false and *error set: it is none of
+ * them.
+ */
 bool option_one_of(const char *name, const char *value,
                    const char *const *names, uint32_t n, uint32_t *index,
                    GError **error);

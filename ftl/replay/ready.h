@@ -9,11 +9,11 @@
 #include "scarp.h"
 
 /*
- * The power of *drive fails, when it is at rest and has written its tables if
- * is_clean; *drive is the one that comes up, when it is ready.  Writes to the
- * file (-: standard output), as JSON: how long that took, how long it may take
- * at any moment, and what was read, programmed and erased for it.  False and
- * *error set: its power cannot fail, or the file cannot be written.
+ * Fails the power of *drive at rest, with its tables written if is_clean;
+ * *drive becomes the drive that comes up, when it is ready. Writes to the file
+ * (-: standard output), as JSON: the recovery's time, its bound at any moment,
+ * and the pages read and programmed and blocks erased. False and *error set:
+ * the drive's power cannot fail, or the file cannot be written.
  */
 bool ready_report(ScarpDrive **drive, bool is_clean, const char *path,
                   GError **error);

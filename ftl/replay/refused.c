@@ -1,5 +1,5 @@
 /*
- * What a program says when it ends with an error.
+ * The error line with which a program ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #define REPLACEMENT 0xfffd
 
-/* GLib prints separators of lines and paragraphs, too. */
+/* g_unichar_isprint() is true for separators of lines and paragraphs, too. */
 static bool shows(gunichar c)
 {
     GUnicodeType type = g_unichar_type(c);

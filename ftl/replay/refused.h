@@ -1,5 +1,5 @@
 /*
- * What a program says when it ends with an error.
+ * The error line with which a program ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,9 +9,9 @@
 #include <glib.h>
 
 /*
- * One line on standard error, "program: message".  Names and values of a
- * foreign file may be in the message: what would steer a terminal, or begin
- * another line, is shown as U+FFFD.
+ * Prints one line on standard error, "program: message". The message may have
+ * names and values of a foreign file: characters that would steer a terminal,
+ * or begin another line, become U+FFFD.
  */
 void print_error(const char *program, const GError *error);
 

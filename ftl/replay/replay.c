@@ -15,7 +15,7 @@
 
 typedef struct {
     ScarpCmd cmd;
-    uint64_t number; /* in the order of submission */
+    uint64_t number; /* number of its submission */
 } Slot;
 
 typedef struct {
@@ -23,22 +23,23 @@ typedef struct {
     Workload *workload;
     const ReplayOptions *o;
     ReplayResult *result;
-    GPtrArray *idle;   /* slots */
+    GPtrArray *idle;   /* Slot */
     GPtrArray *all;
     TraceRecord next;
     bool has_next, next_folded;
     int64_t last_time_ns;
-    uint64_t end_bytes;   /* of the request before */
+    uint64_t end_bytes;   /* end of the last request */
     uint64_t *touched, *written; /* a bit per FOOTPRINT_BYTES of the drive */
     uint32_t device[MAX_DEVICES];
     uint32_t in_flight;
     gint64 shown_us;
-    FlashLog *served;     /* or NULL */
+    FlashLog *served;     /* the flash log, or NULL */
 } Replay;
 
 /*
- * Devices of one trace begin at places of their own, an irrational-looking
- * share of the drive apart, so that few of them overlap much.
+ * Returns where a device's addresses begin: devices of one trace are an
+ * irrational-looking share of the drive apart, so that few of them overlap
+ * much.
  */
 static uint64_t device_shift(Replay *r, uint32_t device, uint64_t drive)
 {
@@ -57,7 +58,7 @@ static uint64_t device_shift(Replay *r, uint32_t device, uint64_t drive)
     return drive / 1000 * 618 / FOOTPRINT_BYTES * FOOTPRINT_BYTES * i % drive;
 }
 
-/* Onto the drive, in whole sectors. */
+/* Fits a request onto the drive, in whole sectors. */
 static void fit(Replay *r, TraceRecord *record)
 {
     uint64_t drive = scarp_drive_logical_bytes(r->drive);
@@ -69,7 +70,7 @@ static void fit(Replay *r, TraceRecord *record)
         record->offset_bytes = record->length_bytes = 0;
         return;
     }
-    /* A command log's addresses are the drive's. */
+    /* A command log's addresses are the drive's own. */
     if (r->workload->absolute && begin % SCARP_SECTOR_BYTES == 0 &&
         record->length_bytes % SCARP_SECTOR_BYTES == 0 && begin <= drive &&
         record->length_bytes <= drive - begin) {
@@ -133,7 +134,7 @@ static uint64_t mark(uint64_t *bits, uint64_t first, uint64_t last)
     return news * FOOTPRINT_BYTES;
 }
 
-/* What the workload is like, as the drive sees it. */
+/* Counts the workload's properties, as the drive sees them. */
 static void characterise(Replay *r, const TraceRecord *record)
 {
     uint64_t first = record->offset_bytes / FOOTPRINT_BYTES, last;
@@ -237,7 +238,7 @@ static void show_progress(Replay *r, gint64 began_us)
     fprintf(stderr, "   ");
 }
 
-/* The workload's time at this speed; far times meet at one that is safe. */
+/* Scales the workload's time by the speed; far times are clamped. */
 static int64_t at_speed(const Replay *r, int64_t ns)
 {
     __int128 scaled = (__int128)ns * 1000 / (int64_t)r->o->speed_permille;
@@ -245,13 +246,16 @@ static int64_t at_speed(const Replay *r, int64_t ns)
     return CLAMP(scaled, 0, LAST_TIME_NS);
 }
 
-/* Not in the past, and so early that the drive can still do it. */
+/* Clamps a time between now and the last that the drive can reach. */
 static int64_t safe_ns(const Replay *r, int64_t ns)
 {
     return MAX(scarp_now_ns(r->drive), MIN(ns, LAST_TIME_NS));
 }
 
-/* When the next request is due; NEVER when something must end first. */
+/*
+ * Returns when the next request is due; NEVER when a completion must come
+ * first.
+ */
 static int64_t due_ns(const Replay *r, int64_t origin_ns)
 {
     int64_t now_ns = scarp_now_ns(r->drive);
@@ -292,7 +296,7 @@ static bool loop(Replay *r, GError **error)
         if (event_ns == SCARP_TIME_NEVER && next_ns == SCARP_TIME_NEVER) {
             return true;
         }
-        /* At one time, what ends goes before what begins. */
+        /* At one time completions come before submissions. */
         if (event_ns <= next_ns) {
             scarp_run_until_done(r->drive, next_ns);
             reap(r);
@@ -355,7 +359,10 @@ static void begin_logs(Replay *r)
 static void end_logs(Replay *r)
 {
     if (r->o->gc_rows || r->o->flash_rows) {
-        /* Not of the run: collections while the drive is brought to rest. */
+        /*
+         * Collections while the drive is brought to rest are not part of the
+         * run.
+         */
         scarp_set_observer(r->drive, &(ScarpObserver) { 0 });
     }
     flashlog_free(r->served);

@@ -1,5 +1,5 @@
 /*
- * Driving a drive with a workload, and what came out.
+ * Driving a drive with a workload, and the results.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,11 +19,11 @@ typedef enum {
 typedef struct {
     ReplayMode mode;
     uint32_t depth;
-    uint64_t speed_permille;  /* of the workload's rate */
+    uint64_t speed_permille;  /* scales the workload's rate */
     uint64_t max_requests;    /* 0: all */
-    uint64_t max_in_flight;   /* open loop: an error; 0: no limit */
+    uint64_t max_in_flight;   /* open loop: more are an error; 0: no limit */
     uint64_t warmup_requests; /* first ones, not in the results */
-    uint64_t align_bytes;     /* requests are rounded out to it; 0: sectors */
+    uint64_t align_bytes;     /* requests are widened to it; 0: sectors */
     bool scale;               /* addresses scaled, not folded, onto the drive */
     uint64_t scale_bytes;     /* the trace's address space, when scaled */
     bool progress;
@@ -36,17 +36,17 @@ typedef struct {
 typedef struct {
     uint64_t requests, reads, writes, deallocates, flushes;
     uint64_t read_bytes, write_bytes;
-    uint64_t folded;      /* requests whose address did not fit */
+    uint64_t folded;      /* requests wrapped onto the drive */
     uint64_t sequential;  /* begin where the one before ended */
-    uint64_t touched_bytes, written_bytes; /* of the drive, each counted once */
+    uint64_t touched_bytes, written_bytes; /* of the drive, counted once */
     uint32_t devices;     /* of the trace */
     uint32_t peak_in_flight;
-    int64_t span_ns;      /* of the workload's own times */
+    int64_t span_ns;      /* span of the workload's own times */
     uint64_t measured;    /* after the warm-up */
     uint64_t measured_bytes;
-    int64_t first_ns;     /* the drive's time when it began */
-    int64_t begin_ns;     /* of what is measured */
-    int64_t end_ns;       /* last completion */
+    int64_t first_ns;     /* the drive's time at the start */
+    int64_t begin_ns;     /* start of what is measured */
+    int64_t end_ns;       /* the last completion */
 } ReplayResult;
 
 /* False and *error set when the workload is bad or the drive is not quiet. */

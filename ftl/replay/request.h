@@ -1,5 +1,5 @@
 /*
- * A request of a workload, as each way of driving a drive takes it.
+ * A request of a workload, as the replay loop and jobs submit it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,11 +8,14 @@
 
 #include "replay.h"
 
-/* False and *error set: the number-th, from 1 on, names no stream of it. */
+/*
+ * False and *error set: request number, from 1 on, names a stream that the
+ * drive lacks.
+ */
 bool request_allowed(const ScarpDrive *drive, const TraceRecord *record,
                      uint64_t number, GError **error);
 void request_count(ReplayResult *result, const TraceRecord *record);
-/* All of cmd but its data and whose it is. */
+/* Fills cmd, except for its data and opaque. */
 void request_fill(ScarpCmd *cmd, const TraceRecord *record, int64_t now_ns);
 
 #endif /* REPLAY_REQUEST_H */

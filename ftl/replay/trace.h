@@ -17,7 +17,7 @@ typedef struct {
     ScarpOp op;
     uint16_t stream;
     bool fua;
-    int64_t deadline_ns; /* from its submission on; 0: none */
+    int64_t deadline_ns; /* from the submission on; 0: none */
 } TraceRecord;
 
 #define TRACE_DEADLINE_MAX_US 1000000000ll
@@ -25,24 +25,24 @@ typedef struct {
 typedef enum {
     TRACE_RECORD, /* a request */
     TRACE_SKIP,   /* a line of the format that is no request */
-    TRACE_BAD,    /* not of the format */
+    TRACE_BAD,    /* a line that is not of the format */
 } TraceVerdict;
 
 /*
- * A text format: one line, one request.  text is modified; times are the
- * trace's own, not yet relative to its first.
+ * A text format: one line, one request. parse() modifies text; its times are
+ * the trace's own, not yet relative to its first.
  */
 typedef struct {
     const char *name;
-    const char *help;  /* says the fields of a line */
-    /* action: blkparse's letter of interest, set by the first lines */
+    const char *help;  /* names the fields of a line */
+    /* action: blkparse's letter of interest, set by the first lines. */
     TraceVerdict (*parse)(char *text, char action, TraceRecord *record);
     bool leading_garbage; /* lines before the first good one are skipped */
-    bool fraction;        /* sniffed only by times with a decimal point */
+    bool fraction;        /* only times with a decimal point are sniffed */
 } TraceFormat;
 
 const TraceFormat *trace_format_find(const char *name, GError **error);
-/* By what the first lines look like; NULL and *error set when none fits. */
+/* Chooses a format by the first lines; NULL and *error set when none fits. */
 const TraceFormat *trace_format_sniff(const char *head, const char *path,
                                       GError **error);
 char *trace_formats_text(void);
@@ -51,14 +51,14 @@ char *trace_formats_text(void);
 
 typedef struct Workload Workload;
 struct Workload {
-    /* False at the end, or with *error set. */
+    /* Returns false at the end, or with *error set. */
     bool (*next)(Workload *self, TraceRecord *record, GError **error);
     void (*free)(Workload *self);
     const char *format;     /* its name, "generator" */
-    bool absolute;          /* times are the drive's, not since the first */
+    bool absolute;          /* times are the drive's, not relative */
     uint64_t skipped_lines; /* garbage before the first good line */
     int permille_done; /* of the input read so far; -1: unknown */
-    /* Of a trace: what is odd but can be replayed, a line; may be NULL. */
+    /* Takes a line about an oddity that can be replayed; may be NULL. */
     void (*warn)(const char *text);
     uint64_t times_back;  /* requests earlier than the one before */
     uint64_t times_ahead; /* more than a day later */
@@ -66,8 +66,8 @@ struct Workload {
 
 Workload *trace_open(const char *path, const char *format, GError **error);
 /*
- * "NAME[,key=value…]"; footprint_bytes is the drive's, seed the run's, unless
- * the text says otherwise.
+ * Makes a generator from "NAME[,key=value…]"; drive_bytes is the drive's size,
+ * and seed the run's unless the text has one.
  */
 Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
                   GError **error);
@@ -77,10 +77,10 @@ char *gen_text(void);
 
 typedef struct {
     uint32_t n;
-    uint64_t *cumulative; /* [n], of the weights 1 / rank^theta */
+    uint64_t *cumulative; /* [n]: cumulated weights 1 / rank^theta */
 } Zipf;
 
-/* theta in thousandths.  The table is the same on every host. */
+/* theta is in thousandths. The table is the same on every host. */
 void zipf_init(Zipf *zipf, uint32_t n, uint32_t theta_permille);
 void zipf_clear(Zipf *zipf);
 uint32_t zipf_rank(const Zipf *zipf, uint64_t random);
