@@ -405,7 +405,7 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error);
  */
 bool scarp_is_ready(const ScarpDrive *drive);
 
-/* How a mapping by blocks reclaims a block (docs/model.md). */
+/* How a mapping by blocks reclaims a block (docs/mappings.md). */
 typedef enum {
     SCARP_MERGE_NONE, /* a collection of a victim, or nothing */
     SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
