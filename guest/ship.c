@@ -1,8 +1,9 @@
 /*
- * ship RESOURCE: standard input into a PCI BAR that the host sees as a file
+ * ship RESOURCE: copies standard input into a PCI BAR that the host sees as a
+ * file
  *
- * Layout: u64 magic "SCARPTAR", u64 length, the bytes.  The magic is stored
- * last, so that a guest that dies half-way has shipped nothing.  No C library:
+ * Layout: u64 magic "SCARPTAR", u64 length, the bytes. The magic is stored
+ * last, so that a guest that dies half-way has shipped nothing. No C library:
  * the compiler (trixie's tcc) then needs no headers and the program no loader.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Making one -------------------------------------------------------- */
+/* ---- Making an array --------------------------------------------------- */
 
 #define PARTS_A_DRIVE 1024
 
@@ -154,7 +154,7 @@ void array_request_end(Array *a, ArrayRequest *request)
     append(&a->done_first, &a->done_last, request);
 }
 
-/* All its pages are served. */
+/* All pages of a request are served. */
 static void request_served(Array *a, ArrayRequest *r)
 {
     if (r->op == ARRAY_OP_WRITE && r->fua && !r->error) {
@@ -178,7 +178,10 @@ void array_part_end(Array *a, uint32_t part, int error)
     }
 }
 
-/* Hand it to the cache, page by page; false: it needs parts to wait with. */
+/*
+ * Hands a request to the cache, page by page; false: it needs parts to wait
+ * with.
+ */
 static bool request_run(Array *a, ArrayRequest *r)
 {
     while (r->cursor < r->length_bytes) {
@@ -212,7 +215,7 @@ static bool request_run(Array *a, ArrayRequest *r)
     return true;
 }
 
-/* ---- The order in which things happen ---------------------------------- */
+/* ---- The order of events ----------------------------------------------- */
 
 static void backlog_run(Array *a)
 {

@@ -1,11 +1,10 @@
 /*
- * Barriers (section 3.4): a flush ends when all that had been acknowledged is
- * on the drives, and the drives have flushed what they hold in caches of their
- * own.
+ * Barriers (section 3.4): a flush ends when all acknowledged data is on the
+ * drives, and the drives have flushed their own caches.
  *
- * A flush closes an epoch.  Each page that is dirty owes its data to the epoch
- * in which the oldest of them were written; a flush counts the pages that owe
- * to its epoch.  Flushes end in their order.
+ * A flush closes an epoch. Each dirty page owes its data to the epoch in which
+ * its oldest unwritten data was written; a flush counts the pages that owe to
+ * its epoch. Flushes end in their order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -55,7 +54,7 @@ uint64_t array_barrier_epoch(const Array *a)
     return a->barrier_first ? a->barrier_last->epoch : 0;
 }
 
-/* The drives have flushed: the barriers up to the one settled end. */
+/* Ends the barriers up to the settled one, as the drives have flushed. */
 static void settled(Array *a)
 {
     ArrayRequest *last = a->settling, *r;
@@ -111,7 +110,7 @@ void array_drive_flushed(Array *a, uint32_t drive, int error)
             array_drive_kick(a, drive);
             return;
         }
-        /* It may have dropped what it acknowledged; nobody can tell. */
+        /* The drive may have dropped acknowledged data; nobody can tell. */
         d->lost = true;
     }
     if (!--a->drives_owed) {

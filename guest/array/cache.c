@@ -1,5 +1,6 @@
 /*
- * The set-associative page cache (section 3.1), and what waits for its pages.
+ * The set-associative page cache (section 3.1), and the parts that wait for its
+ * pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +10,7 @@
 
 uint32_t array_set_of(const Array *a, uint64_t number)
 {
-    /* Neighbours go far apart; the high bits are the good ones. */
+    /* The hash puts neighbours far apart; its high bits are the good ones. */
     uint64_t hash = (number + 1) * 0x9e3779b97f4a7c15ull >> 32;
 
     return hash * a->n_sets >> 32;
@@ -27,7 +28,7 @@ uint32_t array_find(const Array *a, uint32_t set, uint64_t number)
     return NONE;
 }
 
-/* Move the part's bytes between its request and a page that is valid. */
+/* Moves the part's bytes between its request and a valid page. */
 static void part_serve(Array *a, const Part *part, uint32_t page)
 {
     const ArrayRequest *r = part->request;
@@ -51,7 +52,10 @@ static void part_serve(Array *a, const Part *part, uint32_t page)
     array_page_dirtied(a, page, old);
 }
 
-/* A page of the set becomes this one's, its contents not yet there. */
+/*
+ * Takes a page of the set for number, without contents; NONE: none can be
+ * taken.
+ */
 static uint32_t page_take(Array *a, uint32_t set, uint64_t number)
 {
     uint32_t page = array_victim(a, set);
@@ -85,13 +89,13 @@ bool array_part_run(Array *a, const Part *part, bool first)
     }
     a->stats.misses += first;
     if (page != NONE) {
-        return false; /* it is being read */
+        return false; /* the page is being read */
     }
     /*
-     * Nobody overtakes: were there a page to take, those who wait would have
-     * it, because array_set_run() goes through them at every change.  Without
-     * clean_first someone may: what kept them was a dirty page, whose way to
-     * its drive has begun since, and the next page may be a clean one.
+     * With clean_first no part overtakes another: parts that wait would have
+     * the page already, as array_set_run() tries them at every change. Without
+     * it one may: a part waits for a dirty page whose write has begun since,
+     * and the next page may be a clean one.
      */
     page = page_take(a, set, part->number);
     if (page == NONE) {
@@ -103,16 +107,13 @@ bool array_part_run(Array *a, const Part *part, bool first)
         part_serve(a, part, page);
         return true;
     }
-    /* A read, or an update of a part of the page: read it first. */
+    /* A read, or an update of a part of the page, needs the page's contents. */
     a->flags[page] = PAGE_READING;
     array_drive_queue_high(a, page);
     return false;
 }
 
-/*
- * For each part that wants a page which is not here, a dirty page should be on
- * its way to its drive.
- */
+/* Starts to write a dirty page for each waiting part whose page is not here. */
 static void set_make_room(Array *a, uint32_t set)
 {
     uint32_t first = set_first(a, set), wanted = 0, under_way = 0;
@@ -145,7 +146,7 @@ static void set_make_room(Array *a, uint32_t set)
     if (under_way || reading) {
         return;
     }
-    /* No page here can be written back: who waits must know. */
+    /* No page of the set can be written back: the waiting parts fail. */
     for (uint32_t i = s->waiting_first; i != NONE;) {
         uint32_t next = a->parts[i].next;
 
@@ -171,7 +172,9 @@ void array_part_wait(Array *a, uint32_t part)
     set_make_room(a, set);
 }
 
-/* Those who wait for number end with the error; 0: all are tried. */
+/*
+ * Tries all waiting parts; error not 0: those that wait for number end with it.
+ */
 static void set_scan(Array *a, uint32_t set, uint64_t number, int error)
 {
     Set *s = &a->sets[set];

@@ -1,5 +1,5 @@
 /*
- * Every invariant of the array, from scratch, and whether it is at rest.
+ * The check of every invariant of the array, and whether it is at rest.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -70,7 +70,10 @@ static bool check_set(const Array *a, uint32_t set, char *why)
     for (uint32_t i = s->waiting_first; i != NONE; i = a->parts[i].next) {
         uint32_t page = array_find(a, set, a->parts[i].number);
 
-        /* Overtaken, where that can be: it goes on at the set's next end. */
+        /*
+         * A part that was overtaken, where that can be, goes on at the set's
+         * next end.
+         */
         if ((page != NONE && a->flags[page] & PAGE_VALID &&
              a->config.clean_first) || !moves) {
             return FAIL(why, "set %" PRIu32 ": a part waits for nothing", set);
@@ -117,7 +120,7 @@ static bool check_queues(const Array *a, uint32_t drive, uint64_t *low,
     return true;
 }
 
-/* Whose data are in the buffer and on no drive: as a mark. */
+/* Returns the mark of a buffer whose data is on no drive, else 0. */
 static uint64_t mark_of(const Array *a, uint32_t page, uint32_t buffer)
 {
     const Page *p = &a->pages[page];
@@ -144,7 +147,7 @@ static bool check_marks(const Array *a, char *why)
     return marked ? FAIL(why, "a mark of no page") : true;
 }
 
-/* Each buffer has one owner; returns the low-priority I/O under way. */
+/* Each buffer has one owner; counts the low-priority I/O under way in *low. */
 static bool check_buffers(const Array *a, uint64_t *low, char *why)
 {
     uint32_t n = array_buffers(&a->config);

@@ -1,10 +1,10 @@
 /*
  * Discards: whole pages leave the cache, and each drive is told of its share,
- * which is one range, as what is one range of the array is one on each drive.
+ * which is one range, as one range of the array is one range on each drive.
  *
- * One request is under way at a time, in their order; they are rare.  A page
- * that is being read or written, or is about to be, stays: its write may reach
- * the drive before or after the discard, and either is right.
+ * Requests run one at a time, in their order; they are rare. A page that is
+ * being read or written, or is about to be, stays: its write may reach the
+ * drive before or after the discard, and either is right.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,7 +31,7 @@ static void forget(Array *a, uint32_t page)
     }
 }
 
-/* The cache or the range, whichever is smaller, is gone through. */
+/* Searches the cache or the range, whichever is smaller. */
 static void forget_range(Array *a, uint64_t first, uint64_t end)
 {
     if (end - first > a->n_cached) {

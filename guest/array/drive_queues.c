@@ -97,7 +97,9 @@ void array_drive_run(Array *a, uint32_t drive)
     Drive *d = &a->drives[drive];
     uint64_t epoch = array_barrier_epoch(a);
 
-    /* What a barrier waits for goes first, but not all at once. */
+    /*
+     * Pages that a barrier waits for go first, but at most a slotful at once.
+     */
     while (d->high_length < a->config.slots && d->dirty_first != NONE &&
            a->pages[d->dirty_first].epoch <= epoch) {
         a->stats.barrier_writes++;

@@ -1,6 +1,6 @@
 /*
- * The dirty page flusher (section 3.3): which sets it visits when, and which
- * of their pages it asks the drives to write.
+ * The dirty page flusher (section 3.3): when it visits which sets, and which of
+ * their pages it asks the drives to write.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@ void array_entry_free(Array *a, uint32_t entry)
     a->entry_free = entry;
 }
 
-/* Pages of a set that may be asked for, and how far the hand is from each. */
+/* Pages of a set that may be asked for, and the hand's distance to each. */
 typedef struct {
     uint32_t n;
     uint32_t far[ARRAY_MAX_SET_PAGES];
@@ -32,7 +32,7 @@ static void look(const Array *a, uint32_t set, View *v)
     }
 }
 
-/* The most urgent page that would not be discarded at once, or NONE. */
+/* Returns the most urgent page that would not be discarded at once, or NONE. */
 static uint32_t choose(const View *v, uint64_t stale_score)
 {
     uint32_t best = NONE, least = UINT32_MAX, score = 0;
@@ -66,7 +66,10 @@ static void ask(Array *a, uint32_t page)
     array_drive_queue_low(a, entry);
 }
 
-/* A few pages of the set; when it has more, it goes to the end of the FIFO. */
+/*
+ * Asks for a few pages of the set, which goes to the end of the FIFO if it has
+ * more.
+ */
 static void visit(Array *a, uint32_t set)
 {
     uint64_t stale = a->config.stale_score;

@@ -1,11 +1,12 @@
 /*
- * Which page of a set goes (GClock, clean pages first: section 3.3), and how
- * urgent that makes it to write a dirty one (section 3.3.1).
+ * The choice of the page that leaves a set (GClock, clean pages first: section
+ * 3.3), and how urgent the choice makes the write of a dirty page (section
+ * 3.3.1).
  *
  * GClock's hand goes round the set and takes a hit from each page it passes,
- * until it stands at one without hits.  Where it will stop can be said at
- * once: at the page with the smallest hits x set_pages + distance.  So nothing
- * here goes round.
+ * until it stands at one without hits. Its end can be computed at once: the
+ * page with the smallest hits x set_pages + distance. So no loop here goes
+ * round.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,7 +19,7 @@ void array_hit(Array *a, uint32_t page)
     }
 }
 
-/* Pages from the hand to this one. */
+/* Number of pages from the hand to this page. */
 static inline uint32_t steps(const Array *a, uint32_t hand, uint32_t page)
 {
     return page - hand + (page < hand ? (uint32_t)a->config.set_pages : 0);
@@ -90,7 +91,7 @@ uint32_t array_victim(Array *a, uint32_t set)
     if (victim == NONE || a->flags[victim] & PAGE_DIRTY) {
         return NONE;
     }
-    /* What the hand takes on its way there. */
+    /* Takes the hits that the hand would take on its way there. */
     rounds = a->hits[victim];
     way = steps(a, s->hand, victim);
     for (uint32_t i = first; i < end; i++) {

@@ -1,10 +1,10 @@
 /*
- * What the core's files share; nothing of it is for others.
+ * Declarations that the core's files share, and nobody else uses.
  *
  * Who owns what:
- *   cache.c          the pages' numbers, contents, states; who waits for them
- *   gclock.c         hits and the clock's head of each set
- *   writeback.c      dirty pages, their epochs; what a write's end means
+ *   cache.c          the pages' numbers, contents, states; waiting parts
+ *   gclock.c         hits and the clock's hand of each set
+ *   writeback.c      dirty pages, their epochs; the result of a write
  *   drive_queues.c   the drives' queues and slots
  *   stale_flushes.c  which flush requests are discarded at their queue's head
  *   flusher.c        the FIFO of sets, the number of pending flush requests
@@ -25,27 +25,30 @@
 
 enum {
     PAGE_VALID = 1,   /* its contents are right */
-    PAGE_READING = 2, /* they are on their way; nothing else is set but HIGH */
-    PAGE_DIRTY = 4,   /* has data that no write under way carries */
-    PAGE_HIGH = 8,    /* waits in its drive's high-priority queue */
+    PAGE_READING = 2, /* contents come; only HIGH may be set, too */
+    PAGE_DIRTY = 4,   /* it has data that no write carries */
+    PAGE_HIGH = 8,    /* in its drive's high-priority queue */
     PAGE_WRITING = 16,
     PAGE_FAILED = 32, /* dirty, and all attempts to write it failed */
-    PAGE_ASKED = 64,  /* a flush request for it is queued: Page.flush */
+    PAGE_ASKED = 64,  /* a flush request is queued: Page.flush */
 };
 
-/* Half a line of a processor's cache: where much is cached, few are in that. */
+/*
+ * Half a line of a processor's cache: a large cache's pages are mostly not
+ * there.
+ */
 typedef struct {
-    uint64_t epoch;     /* of its oldest data not written; while DIRTY */
-    uint32_t buffer;    /* where its contents are */
-    uint32_t next;      /* in the high-priority queue; while listed, there */
-    uint32_t prev;      /* while listed: page_listed() */
+    uint64_t epoch;     /* while DIRTY: of its oldest unwritten data */
+    uint32_t buffer;    /* the buffer of its contents */
+    uint32_t next;      /* in the high-priority queue, or dirty list */
+    uint32_t prev;      /* in the dirty list: page_listed() */
     uint32_t flush;     /* its flush request, or NONE */
     uint16_t drive;
-    uint16_t io;        /* while WRITING: one more than its slot; else 0 */
-    uint8_t tries;      /* failed attempts to write it, in a row */
+    uint16_t io;        /* while WRITING: its slot plus 1; else 0 */
+    uint8_t tries;      /* failed writes in a row */
 } Page;
 
-/* One page's share of a request that has to wait. */
+/* A page's share of a request that has to wait. */
 typedef struct {
     ArrayRequest *request;
     uint64_t number; /* of the page */
@@ -56,16 +59,16 @@ typedef struct {
 } Part;
 
 typedef struct {
-    uint32_t hand;    /* the clock's head: a page of the set */
+    uint32_t hand;    /* the clock's hand: a page of the set */
     uint32_t unclean; /* pages that are DIRTY or WRITING */
-    uint32_t waiting_first, waiting_last; /* parts, in order of arrival */
-    uint32_t fifo_next; /* the next set that the flusher visits */
+    uint32_t waiting_first, waiting_last; /* parts in order of arrival */
+    uint32_t fifo_next; /* the set that the flusher visits after this */
     bool in_fifo;
 } Set;
 
-/* An entry of a low-priority queue; it does not hold its page. */
+/* An entry of a low-priority queue, which does not pin its page. */
 typedef struct {
-    uint64_t number; /* of the page when it was put there */
+    uint64_t number; /* the page's number when it was put there */
     uint32_t page;
     uint32_t next;
 } FlushEntry;
@@ -78,12 +81,12 @@ typedef struct {
     uint32_t free_slots;
     uint32_t *slot_stack; /* [slots] */
     ArrayIo *ios;         /* [slots] */
-    bool unflushed;    /* has acknowledged writes since its last flush */
+    bool unflushed;    /* it acknowledged writes since its last flush */
     bool flush_wanted; /* a flush command is to be issued */
-    bool lost;         /* could not keep what it had acknowledged */
+    bool lost;         /* it could not keep acknowledged data */
     uint32_t flush_tries;
-    uint64_t discard_at, discard_bytes; /* to be issued; 0 bytes: nothing */
-    bool kicked;       /* is in Array.kicks */
+    uint64_t discard_at, discard_bytes; /* to be issued; 0 bytes: none */
+    bool kicked;       /* it is in Array.kicks */
 } Drive;
 
 struct Array {
@@ -92,49 +95,49 @@ struct Array {
     void *opaque;
     bool inside; /* a function of the interface runs */
 
-    /* map.c */
+    /* State of map.c. */
     uint64_t stripe_pages;
-    uint64_t n_pages; /* of the array */
+    uint64_t n_pages; /* pages of the array */
 
-    /* cache.c */
-    uint32_t n_sets, n_cached; /* sets; pages in all of them */
+    /* State of cache.c. */
+    uint32_t n_sets, n_cached; /* sets, and their pages */
     uint64_t *numbers; /* [n_cached], NO_NUMBER: empty */
-    /* What is looked at for all pages of a set lies together. */
+    /* These arrays are read for all pages of a set, so each is contiguous. */
     uint8_t *flags;    /* [n_cached] of PAGE_… */
-    uint16_t *hits;    /* [n_cached] since it came in, less what GClock took */
+    uint16_t *hits;    /* [n_cached]: hits that GClock has not taken */
     Page *pages;       /* [n_cached] */
     Set *sets;         /* [n_sets] */
-    uint32_t *spares;  /* buffers of no page */
+    uint32_t *spares;  /* buffers without a page */
     uint32_t n_spares;
 
-    /* drive_queues.c */
+    /* State of drive_queues.c. */
     Drive *drives;
-    uint32_t *kicks; /* drives whose queues must be looked at, a stack */
+    uint32_t *kicks; /* stack of drives whose queues must run */
     uint32_t n_kicks;
 
-    /* flusher.c */
+    /* State of flusher.c. */
     FlushEntry *entries; /* max_flushes * n_drives */
     uint32_t entry_free;
     uint64_t flushes_pending;
     uint64_t flushes_max;
-    uint64_t demand; /* visits owed: flush requests that ended */
+    uint64_t demand; /* visits owed for ended flush requests */
     uint32_t fifo_first, fifo_last; /* sets */
 
-    /* barrier.c */
-    uint64_t epoch; /* of what is written now */
-    uint64_t open;  /* pages of that epoch not on their drives */
+    /* State of barrier.c. */
+    uint64_t epoch; /* of data written now */
+    uint64_t open;  /* that epoch's pages not on their drives */
     ArrayRequest *barrier_first, *barrier_last;
-    ArrayRequest *settling; /* the last one that drives are flushed for */
-    uint32_t drives_owed;   /* flush commands that it waits for */
+    ArrayRequest *settling; /* the last one that the drives flush for */
+    uint32_t drives_owed;   /* flush commands still awaited for it */
 
-    /* discard.c */
+    /* State of discard.c. */
     ArrayRequest *discard_first, *discard_last; /* the first is under way */
-    uint32_t discards_owed; /* drives that it waits for */
+    uint32_t discards_owed; /* drives whose discard is awaited */
 
-    /* array.c */
+    /* State of array.c. */
     Part *parts;
     uint32_t part_free, n_parts;
-    ArrayRequest *backlog_first, *backlog_last; /* for want of parts */
+    ArrayRequest *backlog_first, *backlog_last; /* requests that lack parts */
     ArrayRequest *done_first, *done_last;
     uint64_t outstanding;
 
@@ -143,9 +146,9 @@ struct Array {
 
 /* ---- map.c ------------------------------------------------------------- */
 
-/* Where a page of the array lies. */
+/* Returns the drive of a page of the array, and its place there. */
 uint32_t array_map(const Array *a, uint64_t number, uint64_t *offset_bytes);
-/* Pages of the drive that lie before this page of the array. */
+/* Number of the drive's pages that lie before this page of the array. */
 uint64_t array_map_before(const Array *a, uint64_t number, uint32_t drive);
 
 /* ---- gclock.c ---------------------------------------------------------- */
@@ -160,7 +163,7 @@ static inline uint32_t set_of_page(const Array *a, uint32_t page)
     return page / (uint32_t)a->config.set_pages;
 }
 
-/* What is looked at first of a set, on its way from memory meanwhile. */
+/* Prefetches the lines of a set that are read first. */
 static inline void set_fetch(const Array *a, uint32_t set)
 {
     uint32_t first = set_first(a, set);
@@ -173,31 +176,37 @@ static inline void set_fetch(const Array *a, uint32_t set)
 }
 
 void array_hit(Array *a, uint32_t page);
-/* Section 3.3.1; unique in a set, small when the page goes soon. */
+/*
+ * Distance of section 3.3.1; unique in a set, small when the page leaves soon.
+ */
 uint32_t array_distance(const Array *a, uint32_t page);
-/* Of all pages of a set. */
+/* Computes the distances of all pages of a set. */
 void array_distances(const Array *a, uint32_t set, uint32_t *far);
-/* 0 (stays longest) to set_pages - 1 (goes next). */
+/* Returns 0 (stays longest) to set_pages - 1 (leaves next). */
 uint32_t array_flush_score(const Array *a, uint32_t page);
-/* Of the pages whose flags under mask are value, the one that goes first. */
+/*
+ * Returns the page that leaves first, of those whose flags under mask are
+ * value.
+ */
 uint32_t array_nearest(const Array *a, uint32_t set, uint8_t mask,
                        uint8_t value);
 /*
- * A page to take for another one: nobody's or clean, swept to as GClock does.
- * NONE: there is none now.
+ * Sweeps as GClock does, and returns an empty or clean page to take, or NONE.
  */
 uint32_t array_victim(Array *a, uint32_t set);
-/* The page to write so that one becomes clean, or NONE. */
+/* Returns the dirty page whose write makes a place, or NONE. */
 uint32_t array_dirty_victim(const Array *a, uint32_t set);
 
 /* ---- cache.c ----------------------------------------------------------- */
 
 uint32_t array_set_of(const Array *a, uint64_t number);
 uint32_t array_find(const Array *a, uint32_t set, uint64_t number);
-/* Serve a part; false: it must wait in its set.  first: it never waited. */
+/*
+ * Serves a part; false: it must wait in its set. first: it has not waited yet.
+ */
 bool array_part_run(Array *a, const Part *part, bool first);
 void array_part_wait(Array *a, uint32_t part);
-/* Something in the set changed: serve who can be served, in order. */
+/* Serves the set's waiting parts that can be, in order, after a change. */
 void array_set_run(Array *a, uint32_t set);
 void array_read_done(Array *a, uint32_t page, int error);
 
@@ -209,26 +218,28 @@ static inline bool page_listed(const Array *a, uint32_t page)
            PAGE_DIRTY;
 }
 
-/* The write of the page that is under way, or NULL. */
+/* Returns the write of the page that is under way, or NULL. */
 static inline ArrayIo *page_io(const Array *a, const Page *p)
 {
     return p->io ? &a->drives[p->drive].ios[p->io - 1] : NULL;
 }
 
 /*
- * Before its contents change: the buffer that has the old ones, which is still
- * its own unless somebody needs them as they are.  A write under way does, and
- * who comes after the process was killed: there is a mark, and they are all
- * that is left of what was acknowledged.
+ * Prepares a change of the page's contents, and returns the buffer of the old
+ * ones. The page gets another buffer if the old contents are still needed: a
+ * write under way carries them, or they are marked, as the only copy of
+ * acknowledged data, for whoever follows a killed process.
  */
 uint32_t array_page_unshare(Array *a, uint32_t page, bool whole);
-/* They have changed. */
+/* The contents have changed. */
 void array_page_dirtied(Array *a, uint32_t page, uint32_t old);
-/* Nobody wants its contents any more; nothing is under way with it. */
+/*
+ * Drops a page whose contents nobody wants; nothing may be under way with it.
+ */
 void array_page_forget(Array *a, uint32_t page);
-/* To the high-priority queue; it is listed. */
+/* Moves a listed page to the high-priority queue. */
 void array_page_write_soon(Array *a, uint32_t page);
-/* It goes to its drive now. */
+/* The page goes to its drive now. */
 void array_page_writing(Array *a, uint32_t page, ArrayIo *io);
 void array_write_done(Array *a, ArrayIo *io, int error);
 
@@ -237,27 +248,27 @@ void array_write_done(Array *a, ArrayIo *io, int error);
 void array_drive_kick(Array *a, uint32_t drive);
 void array_drive_queue_high(Array *a, uint32_t page);
 void array_drive_queue_low(Array *a, uint32_t entry);
-/* Issue what may be issued. */
+/* Issues the I/O that may be issued. */
 void array_drive_run(Array *a, uint32_t drive);
 
 /* ---- stale_flushes.c --------------------------------------------------- */
 
-/* Why it should be dropped: the rule's statistic, or NULL. */
+/* Returns the statistic of the rule by which the request is stale, or NULL. */
 uint64_t *array_flush_stale(Array *a, uint32_t entry);
 /*
- * The head of a drive's low-priority queue, which has one, leaves it: the page
- * to write, or NONE, as the request was stale.
+ * Takes the head of a drive's low-priority queue, which must not be empty:
+ * returns the page to write, or NONE, as the request was stale.
  */
 uint32_t array_flush_take(Array *a, uint32_t drive);
 
 /* ---- flusher.c --------------------------------------------------------- */
 
-/* A page of it became dirty. */
+/* A page of the set became dirty. */
 void array_flusher_consider(Array *a, uint32_t set);
 /* A flush request was discarded, or its write ended. */
 void array_flusher_ended(Array *a);
 void array_entry_free(Array *a, uint32_t entry);
-/* Pay the visits owed. */
+/* Makes the visits that are owed. */
 void array_flusher_run(Array *a);
 
 /* ---- barrier.c --------------------------------------------------------- */
@@ -265,7 +276,7 @@ void array_flusher_run(Array *a);
 void array_barrier_submit(Array *a, ArrayRequest *request);
 /* A page that owed its data to this epoch no longer does. */
 void array_epoch_paid(Array *a, uint64_t epoch);
-/* All that waits for data of this epoch will end with an error. */
+/* Makes all that waits for data of this epoch end with an error. */
 void array_barrier_fail(Array *a, uint64_t epoch);
 /* The last epoch that a barrier waits for; 0: none. */
 uint64_t array_barrier_epoch(const Array *a);

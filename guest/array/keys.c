@@ -1,6 +1,5 @@
 /*
- * The array's keys: names, ranges, defaults, and what they are good for
- * together.
+ * The array's keys: names, ranges, defaults, and which values work together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -205,7 +204,7 @@ bool array_config_check(const ArrayConfig *c, char *error)
     return true;
 }
 
-/* The one more is for a page that changes while all slots have others. */
+/* The last buffer is for a page that changes while all slots use others. */
 size_t array_buffers(const ArrayConfig *c)
 {
     return array_cached_pages(c) + c->slots * c->n_drives + 1;

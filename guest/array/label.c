@@ -12,7 +12,10 @@ static const char run_magic[8] = "SCARPRUN";
 
 #define CHECKSUM_AT (ARRAY_LABEL_BYTES - 4)
 
-/* CRC-32C, four bits at a time: it runs some times for each drive. */
+/*
+ * CRC-32C, four bits at a time: a small table suffices, as it runs a few times
+ * a drive.
+ */
 static uint32_t crc32c(const unsigned char *bytes, size_t n)
 {
     static const uint32_t after[16] = {
@@ -205,13 +208,16 @@ ArrayLabelState array_run_decode(const unsigned char *bytes, ArrayRun *run)
     return ARRAY_LABEL_GOOD;
 }
 
-/* Whether it has heard of the last run that served, and of no other instead. */
+/*
+ * True when the drive has heard of the last run that served, and of no other
+ * instead.
+ */
 static bool has_heard(const ArrayRun *run, const ArrayRuns *last)
 {
     if (array_run_served(run) == last->served) {
         return array_run_served_id(run) == last->served_id;
     }
-    /* It was told that the run starts, and the run ended as it told others. */
+    /* The drive was told that the run starts, and missed that it served. */
     return run->state / 2 == last->served && run->id == last->served_id;
 }
 
@@ -229,7 +235,7 @@ bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
             last->served_id = array_run_served_id(&runs[i]);
         }
     }
-    /* Before it served, all had heard that it starts. */
+    /* Before a run serves, all its drives have heard that it starts. */
     for (uint32_t i = 0; i < n; i++) {
         if (runs[i].state / 2 < last->served) {
             snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of those "
@@ -252,8 +258,8 @@ bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
 }
 
 /*
- * Where some were told of another device, and the server was killed meanwhile,
- * it has served nothing on that one yet: either will do.
+ * If the server was killed while it told the drives of another device, it has
+ * served nothing on that device yet: either will do.
  */
 uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
                           const ArrayRuns *last)
@@ -266,7 +272,7 @@ uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
     return 0;
 }
 
-/* What programs that drew nothing gave to all devices of an array. */
+/* The number that programs which drew none gave to all devices of an array. */
 static uint64_t identity(const ArrayLabel *label)
 {
     uint64_t number;

@@ -82,7 +82,7 @@ int array_record_end(FILE **stream)
     int code = 0;
 
     if (*stream) {
-        /* Why an earlier line was not written is not known any more. */
+        /* The cause of an earlier line's failure is lost. */
         code = ferror(*stream) ? EIO : 0;
         code = fclose(*stream) ? errno : code;
         *stream = NULL;

@@ -1,5 +1,5 @@
 /*
- * What a core was asked and what it decided, as text, a line each:
+ * The record of a core: its inputs and decisions, as text, a line each:
  *
  *   scarp-array-record-1 N DRIVE_BYTES DATA_OFFSET_BYTES KEY=VALUE,…
  *   S NS OP FUA OFFSET LENGTH         array_submit()
@@ -7,10 +7,9 @@
  *   i OP LOW DRIVE SLOT OFFSET LENGTH ArrayOps.issue
  *   e OP OFFSET LENGTH ERROR          ArrayOps.done
  *
- * What the core decides depends on what it is asked and on nothing else.  So S
- * and D lines in the same order give the same i and e lines wherever it runs;
- * sim/replay.c checks that.  This is no part of the core: its adapters write
- * the record.
+ * The core's decisions depend on its inputs alone. So S and D lines in the same
+ * order give the same i and e lines on every host; sim/replay.c checks that.
+ * The record is no part of the core: its adapters write it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,20 +21,22 @@
 #include <stdio.h>
 
 #define ARRAY_RECORD_MAGIC "scarp-array-record-1"
-#define ARRAY_RECORD_LINE 512 /* room for any of them and its end */
-#define ARRAY_RECORD_OPS "rwfd" /* as ArrayOp and ArrayIoOp have them */
+#define ARRAY_RECORD_LINE 512 /* room for any line and its end */
+#define ARRAY_RECORD_OPS "rwfd" /* letters of ArrayOp and ArrayIoOp */
 
-/* Each writes one line; nothing where there is no stream. */
+/* Functions that each write one line; nothing where stream is NULL. */
 void array_record_begin(FILE *stream, const ArrayConfig *config);
 void array_record_submit(FILE *stream, int64_t now_ns, const ArrayRequest *r);
 void array_record_io_done(FILE *stream, int64_t now_ns, const ArrayIo *io,
                           int error);
 void array_record_issue(FILE *stream, const ArrayIo *io);
 void array_record_done(FILE *stream, const ArrayRequest *r);
-/* Closes the stream, if there is one: 0, or an errno if not all is written. */
+/*
+ * Closes the stream, if there is one: 0, or an errno if a line was not written.
+ */
 int array_record_end(FILE **stream);
 
-/* The last two's lines, without their end. */
+/* Lines of the last two functions, without their end. */
 void array_record_issue_line(char *line, const ArrayIo *io);
 void array_record_done_line(char *line, const ArrayRequest *r);
 

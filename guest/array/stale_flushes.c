@@ -1,6 +1,6 @@
 /*
- * The low-priority queue's head: a flush request that has become stale in the
- * queue is discarded (section 3.3.2).
+ * Flush requests that have become stale in the low-priority queue are discarded
+ * at its head (section 3.3.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,8 +24,8 @@ uint64_t *array_flush_stale(Array *a, uint32_t entry)
 }
 
 /*
- * The queue is long, and what it leads to was last looked at long ago: have it
- * fetched, each part when the part before it is there.
+ * Prefetches along the queue, which is long, and whose pages were read long
+ * ago: each line when the line that leads to it is there.
  */
 static void low_fetch(const Array *a, const Drive *d)
 {

@@ -1,9 +1,10 @@
 /*
- * Dirty pages, from the write that made them so to the end of the I/O that
- * made them clean, or did not.
+ * Dirty pages, from the write that made them so to the end of the I/O that made
+ * them clean, or did not.
  *
- * What nobody writes yet is listed, drive by drive, in the order of epochs, so
- * that a barrier finds what it must wait for at the head of the lists.
+ * Dirty pages that no write carries yet are listed, drive by drive, in the
+ * order of epochs, so that a barrier finds what it must wait for at the head of
+ * the lists.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,13 +12,13 @@
 
 /* ---- The lists --------------------------------------------------------- */
 
-/* What leads to the page behind one; NONE: to the list's first. */
+/* Returns the link to the page behind one; NONE: to the list's first. */
 static uint32_t *link_after(Array *a, Drive *d, uint32_t page)
 {
     return page == NONE ? &d->dirty_first : &a->pages[page].next;
 }
 
-/* What leads back to the page before one; NONE: to the list's last. */
+/* Returns the link back to the page before one; NONE: to the list's last. */
 static uint32_t *link_before(Array *a, Drive *d, uint32_t page)
 {
     return page == NONE ? &d->dirty_last : &a->pages[page].prev;
@@ -29,7 +30,7 @@ static void list_add(Array *a, uint32_t page)
     Drive *d = &a->drives[p->drive];
     uint32_t before = d->dirty_last;
 
-    /* Nearly always at the end; not when a write failed. */
+    /* A page mostly joins at the end, except after a failed write. */
     while (before != NONE && a->pages[before].epoch > p->epoch) {
         before = a->pages[before].prev;
     }
@@ -51,9 +52,9 @@ static void list_remove(Array *a, uint32_t page)
 /* ---- Marks ------------------------------------------------------------- */
 
 /*
- * In this order for who looks after the process was killed in between.  The
+ * Stores of marks are ordered for a reader after the process was killed. The
  * request that changes a page ends later: array_submit() and array_io_done()
- * tell of it last of all.
+ * report it last of all.
  */
 static void mark(Array *a, uint32_t buffer, uint64_t value)
 {
@@ -64,7 +65,7 @@ static void mark(Array *a, uint32_t buffer, uint64_t value)
 
 /* ---- Becoming dirty ---------------------------------------------------- */
 
-/* A write has it that is under way. */
+/* True when a write under way carries the buffer. */
 static bool is_sent(const Array *a, const Page *p, uint32_t buffer)
 {
     return p->io && page_io(a, p)->buffer == buffer;
@@ -95,7 +96,7 @@ void array_page_dirtied(Array *a, uint32_t page, uint32_t old)
     Page *p = &a->pages[page];
 
     if (a->flags[page] & PAGE_FAILED) {
-        /* The application tries again, and so does its drive. */
+        /* The application tries again, so the drive does, too. */
         a->flags[page] &= ~PAGE_FAILED;
         p->tries = 0;
     }
@@ -128,14 +129,14 @@ void array_page_forget(Array *a, uint32_t page)
         a->sets[set_of_page(a, page)].unclean--;
     }
     mark(a, p->buffer, 0);
-    p->flush = NONE; /* where a request is still queued, it is stale now */
+    p->flush = NONE; /* a request still queued is stale now */
     p->tries = 0;
     a->hits[page] = 0;
     a->flags[page] = 0;
     a->numbers[page] = NO_NUMBER;
 }
 
-/* ---- Being written ----------------------------------------------------- */
+/* ---- Writing back ------------------------------------------------------ */
 
 void array_page_write_soon(Array *a, uint32_t page)
 {
@@ -152,13 +153,13 @@ void array_page_writing(Array *a, uint32_t page, ArrayIo *io)
     }
     a->flags[page] &= ~(PAGE_DIRTY | PAGE_HIGH | PAGE_ASKED);
     a->flags[page] |= PAGE_WRITING;
-    p->flush = NONE; /* where a request is still queued, it is stale now */
+    p->flush = NONE; /* a request still queued is stale now */
     p->io = io->slot + 1;
     io->epoch = p->epoch;
     io->buffer = p->buffer;
 }
 
-/* The page owes what the I/O carried again, and what was written since. */
+/* The page owes again what the I/O carried, besides what was written since. */
 static void write_failed(Array *a, uint32_t page, uint64_t epoch)
 {
     Page *p = &a->pages[page];
@@ -173,7 +174,7 @@ static void write_failed(Array *a, uint32_t page, uint64_t epoch)
         array_page_write_soon(a, page);
         return;
     }
-    /* Reported to all who wait for it; later flushes try again. */
+    /* All that waits for the page is told; later flushes try again. */
     a->stats.failed++;
     p->tries = 0;
     a->flags[page] |= PAGE_FAILED;

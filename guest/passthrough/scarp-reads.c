@@ -1,8 +1,9 @@
 /*
- * scarp-reads [OPTION]... /dev/nvme0n1: random reads, some of which say how soon
+ * scarp-reads [OPTION]... /dev/nvme0n1: random reads, some of which have an
+ * access latency
  *
- * By NVMe commands through io_uring, as no other interface of the kernel
- * carries a read's access latency.  Prints the latencies of either kind as one
+ * NVMe commands go through io_uring, as no other interface of the kernel
+ * carries a read's access latency. Prints the latencies of either kind as one
  * line of JSON, in ns.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -141,7 +142,7 @@ static void *zeroed(size_t n, size_t size)
     return memory;
 }
 
-/* The character device of the same name takes commands. */
+/* Opens the character device of the same name, which takes commands. */
 static int open_generic(const char *device)
 {
     char path[64];

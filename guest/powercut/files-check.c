@@ -1,5 +1,5 @@
 /*
- * scarp-files check: is all there that was promised?
+ * scarp-files check: finds promises that were broken.
  *
  * A promise holds until something else is done to the same thing: a newer
  * version than the promised one may be there as well.
@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 typedef struct {
-    uint64_t version; /* at least this one; 0: nothing was promised */
+    uint64_t version; /* at least this one; 0: no promise */
     uint64_t at_ns;
-    bool may_go; /* it may be deleted; or, with gone, made anew */
+    bool may_go; /* it may be deleted; if gone, made anew */
     bool gone;
 } Promised;
 
@@ -39,7 +39,7 @@ static void lost(const char *path, const Promised *p, const char *what)
     broken++;
 }
 
-/* What is there; -1: it is not. */
+/* Reads a file into bytes; -1: it is not there. */
 static ssize_t read_file(const char *path)
 {
     int fd = open(path, O_RDONLY);
@@ -59,7 +59,7 @@ static ssize_t read_file(const char *path)
     return n;
 }
 
-/* ---- What was promised -------------------------------------------------- */
+/* ---- The promises ------------------------------------------------------- */
 
 static void take(unsigned long long at_ns, const char *text)
 {
@@ -111,7 +111,7 @@ static int read_promises(const char *path)
     return 0;
 }
 
-/* ---- What is there ------------------------------------------------------ */
+/* ---- The files ---------------------------------------------------------- */
 
 static void check_file(const char *folder, unsigned w, unsigned i)
 {

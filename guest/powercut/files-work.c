@@ -1,13 +1,15 @@
 /*
- * scarp-files work: files are made durable in the ways that there are, and each
- * time that was so is taken down as a promise.
+ * scarp-files work: makes files durable in all ways there are, and writes each
+ * success down as a promise.
  *
- *  file W/f V     replaced by version V: written aside, fsync, rename, fsync of
+ *  file W/f V     replaced by version V: written aside, fsync, rename, fsync
+ *  of
  *                 the folder
  *  going W/f      is about to be deleted
  *  gone W/f V     was deleted, and the folder synced; its last version was V
  *  log W/log N    has N records: appended, fdatasync
- *  block W/b I V  block I is of version V: written in place, fdatasync (blocks),
+ *  block W/b I V  block I is of version V: written in place, fdatasync
+ *  (blocks),
  *                 or with O_DIRECT and O_DSYNC (direct)
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -31,7 +33,7 @@ typedef struct {
     int folder_fd, log_fd, blocks_fd, direct_fd;
     uint64_t random;
     uint64_t version; /* the last one of anything */
-    uint64_t file[FILES]; /* its version; 0: it is not there */
+    uint64_t file[FILES]; /* version of each; 0: it is not there */
     uint64_t gone[FILES];
     uint64_t records;
     void *bytes;
@@ -61,7 +63,7 @@ static void write_all(int fd, const void *bytes, size_t n, const char *what)
     must(write(fd, bytes, n) == (ssize_t)n, what);
 }
 
-/* A path in the worker's folder; the next call overwrites it. */
+/* Returns a path in the worker's folder; the next call overwrites it. */
 static const char *path(const Worker *w, const char *format, unsigned number)
 {
     static char text[1024];
@@ -114,7 +116,7 @@ static void append(Worker *w)
     promise("log w%u/log %llu", w->worker, (unsigned long long)w->records);
 }
 
-/* Each sector says its version: whoever writes in place may be torn. */
+/* Each sector has its version, as a write in place may be torn. */
 static void fill_block(Worker *w, char kind, unsigned i)
 {
     w->version++;
@@ -137,7 +139,7 @@ static void overwrite(Worker *w, const char *name, int fd, bool sync)
             (unsigned long long)w->version);
 }
 
-/* Nobody waits for it, so that there is something in the drive's cache. */
+/* Writes without waiting, so that there is something in the drive's cache. */
 static void noise(Worker *w)
 {
     int fd = open(path(w, "noise%u", draw(w, 4)), O_WRONLY | O_CREAT, 0666);

@@ -1,5 +1,5 @@
 /*
- * What scarp-files writes, so that what is read later tells what it is.
+ * The contents that scarp-files writes: each word tells what it is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +20,9 @@ enum {
     FILE_BYTES = 65536,  /* at most */
 };
 
-/* The 64-bit word at this place of what has this tag and version. */
+/*
+ * Returns the 64-bit word at this place of contents with this tag and version.
+ */
 static inline uint64_t files_word(uint64_t tag, uint64_t version, uint64_t at)
 {
     uint64_t x = tag * 0x9e3779b97f4a7c15ull ^ version << 24 ^ at;
@@ -30,7 +32,7 @@ static inline uint64_t files_word(uint64_t tag, uint64_t version, uint64_t at)
     return x ^ x >> 31;
 }
 
-/* The first word is the version. */
+/* Fills bytes with contents, whose first word is the version. */
 static inline void files_fill(void *bytes, size_t n, uint64_t tag,
                               uint64_t version)
 {
@@ -41,7 +43,7 @@ static inline void files_fill(void *bytes, size_t n, uint64_t tag,
     }
 }
 
-/* Whole and of one version, which is *version then. */
+/* True when bytes are whole contents of one version, which is then *version. */
 static inline bool files_read(const void *bytes, size_t n, uint64_t tag,
                               uint64_t *version)
 {
@@ -59,7 +61,7 @@ static inline bool files_read(const void *bytes, size_t n, uint64_t tag,
     return true;
 }
 
-/* What each thing's tag is made of: its worker, its kind, its number. */
+/* Returns the tag of a thing: its worker, its kind, its number. */
 static inline uint64_t files_tag(unsigned worker, char kind, unsigned number)
 {
     return (uint64_t)worker << 40 | (uint64_t)(unsigned char)kind << 32 | number;

@@ -1,5 +1,5 @@
 /*
- * What a workload has been promised, taken down outside of the drive.
+ * Promises to a workload, written down outside of the drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -35,7 +35,10 @@ static void begin(void)
 
 void promise(const char *format, ...)
 {
-    /* On the virtual clock this counter is the machine's time, and the drive's. */
+    /*
+     * On the virtual clock this counter is the time of the machine and of the
+     * drive.
+     */
     uint64_t now_ns = __rdtsc();
     char line[4096];
     int n = snprintf(line, sizeof(line), "%llu ", (unsigned long long)now_ns);
@@ -52,7 +55,7 @@ void promise(const char *format, ...)
         exit(1);
     }
     line[n++] = '\n';
-    /* In one piece, among those of others. */
+    /* One write, so that lines of other processes do not mix with it. */
     if (write(promises, line, n) != n) {
         perror("promises");
         exit(1);

@@ -1,5 +1,5 @@
 /*
- * What a workload has been promised, taken down outside of the drive.
+ * Promises to a workload, written down outside of the drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,9 +7,9 @@
 #define SCARP_PROMISE_H
 
 /*
- * One line more of $SCARP_OUT/promises: the drive's time in nanoseconds, then
- * the text.  Whoever calls it has seen a system call return by then.  Several
- * processes may do so at once.  Ends the program if it cannot.
+ * Appends a line to $SCARP_OUT/promises: the drive's time in nanoseconds, then
+ * the text. The caller has seen a system call return before. Several processes
+ * may call it at once. Ends the program on failure.
  */
 void promise(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,5 +1,5 @@
 /*
- * scarp-promise WORD...: a script has been promised this, by now.
+ * scarp-promise WORD...: writes down a promise to a script
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

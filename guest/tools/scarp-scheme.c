@@ -1,9 +1,9 @@
 /*
  * scarp-scheme DEVICE [SCHEME[:KEY=VALUE,…]]: the drive's GC scheme
  *
- * Prints which one runs, or switches to another (vendor admin command 0xC1)
- * and, if that is refused, says why (vendor log page 0xCB).  The layouts are
- * hw/flash-scheme.c's.
+ * Prints the running scheme, or switches to another (vendor admin command 0xC1)
+ * and, if that is refused, says why (vendor log page 0xCB). hw/flash-scheme.c
+ * has the layouts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

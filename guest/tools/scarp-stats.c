@@ -1,8 +1,8 @@
 /*
  * scarp-stats [/dev/nvme0] [NAME…]: the drive's statistics, by name
  *
- * Reads vendor log page 0xCA (layout: ftl/scarp.h) with libnvme.  The names
- * come from ftl/stat: scarplib's guest/image.py writes scarp-stats-names.h.
+ * Reads vendor log page 0xCA (layout: ftl/scarp.h) with libnvme. The names come
+ * from ftl/stat: scarplib's guest/image.py writes scarp-stats-names.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -61,8 +61,8 @@ int main(int argc, char **argv)
         return 1;
     }
     /*
-     * The page may have more fields than we know: a newer drive's, or the
-     * lateness of a drive on real time.  They follow the known ones.
+     * The page may have more fields, behind the known ones: a newer drive's, or
+     * the lateness of a drive on real time.
      */
     if (memcmp(page.magic, "SCARPST1", 8) || page.count < COUNT) {
         fprintf(stderr, "scarp-stats: %s: %u fields of another layout, at "

@@ -9,24 +9,28 @@ struct SimDrives {
     uint32_t n;
     ScarpDrive *drive[ARRAY_MAX_DRIVES];
     int64_t next_ns[ARRAY_MAX_DRIVES];
-    /* Have completed commands, or might: a stack, each drive once. */
+    /*
+     * Drives that have completed commands, or might: a stack, each drive once.
+     */
     uint32_t touched[ARRAY_MAX_DRIVES], n_touched;
     bool is_touched[ARRAY_MAX_DRIVES];
-    uint32_t first; /* of those whose event is the next one, as last looked */
-    bool alone;     /* no other has one at that time */
+    uint32_t first; /* first drive with the next event, as computed */
+    bool alone;     /* no other drive has an event then */
     SimDriveDone *done;
     void *opaque;
 };
 
-/* Of different seeds, so that the drives' collections are not in step. */
+/*
+ * Each drive has its own seed, so that the drives' collections are not in step.
+ */
 static uint64_t seed_of(const SimOptions *o, uint32_t index)
 {
     return o->seed * 1000 + index;
 }
 
 /*
- * Where the aged drive is kept: its name is made of all that it depends on but
- * the engine's version, which the engine itself checks.
+ * Returns the path of the aged drive's image: its name is made of all that the
+ * drive depends on but the engine's version, which the engine itself checks.
  */
 static char *image_path(const SimOptions *o, uint32_t index, GError **error)
 {
@@ -183,7 +187,7 @@ bool sim_drives_reap(SimDrives *drives)
     return any;
 }
 
-/* It is looked for at every event: one pass finds who it is, too. */
+/* Called for every event: one pass also finds the drive. */
 int64_t sim_drives_next_ns(SimDrives *drives)
 {
     const int64_t *next_ns = drives->next_ns;
@@ -211,7 +215,7 @@ void sim_drives_run(SimDrives *drives, int64_t now_ns)
 
             scarp_run(drive, now_ns);
             touch(drives, i);
-            /* Nothing ended, so nothing follows on another drive either. */
+            /* No command ended, so nothing follows on another drive either. */
             if (!sim_drives_reap(drives) && drives->alone) {
                 return;
             }

@@ -1,11 +1,11 @@
 /*
- * What came out, as JSON.
+ * The results, as JSON.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "sim.h"
 
-/* By nearest rank; 0 of none. */
+/* Quantile by nearest rank; 0 of an empty array. */
 static int64_t quantile(const GArray *sorted, uint64_t permillion)
 {
     uint64_t rank = (sorted->len * permillion + 999999) / 1000000;

@@ -104,10 +104,10 @@ static const OptionRange ranges[] = {
     { "seed", &seed, 0, G_MAXINT32 },
 };
 
-/* What a number holds that was not given: no range allows it. */
+/* Value of a number that was not given: no range includes it. */
 #define NOT_GIVEN G_MININT64
 
-/* A record says all but what the drives are, and how they were aged. */
+/* A record has every option except for the drives' and their ageing. */
 static bool alone_with_replay(const bool *number_given, GError **error)
 {
     static const char *const allowed[] = { "fill-permille", "seed", NULL };
@@ -127,7 +127,10 @@ static bool alone_with_replay(const bool *number_given, GError **error)
     return !replay || !given;
 }
 
-/* number_given: of each entry, whether it is a number that was given. */
+/*
+ * Parses the options; number_given: for each entry, whether it is a number that
+ * was given.
+ */
 static bool parse(int *argc, char ***argv, bool *number_given, GError **error)
 {
     g_autoptr(GOptionContext) context = g_option_context_new(NULL);
@@ -160,7 +163,7 @@ static bool parse(int *argc, char ***argv, bool *number_given, GError **error)
     return good && *argc == 1;
 }
 
-/* What other modes have: here it would do nothing. */
+/* Refuses options of other modes: here they would do nothing. */
 static bool of_this_mode(SimMode chosen, const bool *number_given,
                          GError **error)
 {
@@ -181,7 +184,7 @@ static bool of_this_mode(SimMode chosen, const bool *number_given,
     return true;
 }
 
-/* What is written is not what is read. */
+/* An output must not overwrite an input. */
 static bool files_apart(GError **error)
 {
     const OptionFile files[] = {
@@ -276,7 +279,7 @@ static void print_keys(void)
     }
 }
 
-/* In place: a device, a pipe or a link stays what it is. */
+/* Writes in place: a device, a pipe or a link stays one. */
 static bool write_text(const char *text, GError **error)
 {
     FILE *out = json ? fopen(json, "w") : stdout;

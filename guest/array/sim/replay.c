@@ -1,8 +1,8 @@
 /*
- * Replays a record (../record.h): a new core is asked the same in the same
- * order, and must decide the same.  Its I/O goes to simulated drives.  The core
- * hears of the end of an I/O where the record says so; if the drive here has
- * not done it by then, the replay waits for the drive.
+ * Replays a record (../record.h): a new core gets the same inputs in the same
+ * order, and must decide the same. Its I/O goes to simulated drives. The core
+ * hears of the end of an I/O where the record says so; if the simulated drive
+ * has not done it by then, the replay waits for the drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Drives need time after it to end what they have begun. */
+/* After the last input drives need time to end their work. */
 #define LAST_NS ((uint64_t)SCARP_TIME_LAST / 2)
 
 typedef struct {
@@ -21,16 +21,16 @@ typedef struct {
     FILE *stream;
     uint64_t number; /* of the line */
     char line[ARRAY_RECORD_LINE];
-    bool more;       /* line is one to be looked at */
+    bool more;       /* line has an input */
 
     ArrayConfig config;
     Array *array;
     SimDrives *drives;
-    ScarpCmd *cmds;  /* [drives × slots], as on_drive and ended */
-    ArrayIo **ios;   /* … the core has sent and not heard of */
-    bool *ended;     /* … the simulated drive has done */
-    GHashTable *requests; /* that the core has, owned */
-    GQueue decided;  /* lines (owned) since the core was last asked */
+    ScarpCmd *cmds;  /* [drives × slots] */
+    ArrayIo **ios;   /* [drives × slots]: sent, end not yet told */
+    bool *ended;     /* [drives × slots]: done by the simulated drive */
+    GHashTable *requests; /* requests that the core has, owned */
+    GQueue decided;  /* lines (owned) since the core's last input */
     int64_t now_ns;
     SimReplay *result;
 } Replay;
@@ -56,7 +56,7 @@ static bool unreadable(const char *path, GError **error)
     return false;
 }
 
-/* False: a line that is not whole, or not to be read. */
+/* Reads a line; false: it is incomplete, or unreadable. */
 static bool next_line(Replay *r, GError **error)
 {
     r->more = fgets(r->line, sizeof(r->line), r->stream);
@@ -71,7 +71,7 @@ static bool next_line(Replay *r, GError **error)
     return true;
 }
 
-/* ---- What the core decides --------------------------------------------- */
+/* ---- The core's decisions ---------------------------------------------- */
 
 static size_t slot_of(const Replay *r, const ArrayIo *io)
 {
@@ -123,7 +123,7 @@ static bool same_decisions(Replay *r, GError **error)
     }
 }
 
-/* ---- What it is asked -------------------------------------------------- */
+/* ---- The core's inputs ------------------------------------------------- */
 
 static void command_done(void *opaque, ScarpCmd *cmd)
 {
@@ -232,9 +232,9 @@ static bool ask(Replay *r, GError **error)
     return good && next_line(r, error) && same_decisions(r, error);
 }
 
-/* ---- From beginning to end --------------------------------------------- */
+/* ---- A whole replay ---------------------------------------------------- */
 
-/* All keys are in the first line, so none depends on this core's defaults. */
+/* The first line has all keys, so none depends on this core's defaults. */
 static bool header(Replay *r, uint64_t *drive_bytes, GError **error)
 {
     char keys[ARRAY_RECORD_LINE], why[ARRAY_ERROR_BYTES];

@@ -1,9 +1,9 @@
 /*
  * Threads of an application on the array, or on the drives without one.
  *
- * A thread has depth requests outstanding and spends host_ns on each, one
- * after the other.  When it submits, and when drives have events, is all there
- * is on the clock.
+ * A thread has depth requests outstanding and spends host_ns on each, one after
+ * the other. The clock has only the threads' submissions and the drives'
+ * events.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,9 +16,9 @@
 #include <string.h>
 
 typedef struct {
-    ArrayRequest request; /* first: what the array gives back is ours */
-    ScarpCmd cmd;         /* without an array */
-    GList link;           /* … in its drive's queue, or of those not in use */
+    ArrayRequest request; /* first member: the array returns this */
+    ScarpCmd cmd;         /* for a drive, without an array */
+    GList link;           /* in its drive's queue, or among idle clients */
     uint32_t thread, drive;
     int64_t begin_ns;
     bool measured;
@@ -26,12 +26,12 @@ typedef struct {
 
 typedef struct {
     GQueue idle;     /* clients that may submit */
-    int64_t busy_ns; /* until then it has worked */
+    int64_t busy_ns; /* it works until then */
     SimRandom random;
     uint64_t since;       /* requests since its last barrier */
     ArrayRequest barrier;
-    bool waits;           /* for its barrier, and submits nothing */
-    int64_t barrier_ns;   /* when it was submitted */
+    bool waits;           /* for its barrier; submits nothing */
+    int64_t barrier_ns;   /* submission of the barrier */
 } Thread;
 
 typedef struct {
@@ -42,22 +42,22 @@ typedef struct {
     SimTurns *turns; /* or NULL */
     FILE *record;    /* or NULL */
     ArrayConfig config;
-    ScarpCmd *cmds;  /* [drives][slots], with an array */
-    GQueue *queues;  /* [drives] of clients, without one */
+    ScarpCmd *cmds;  /* [drives][slots], for an array */
+    GQueue *queues;  /* [drives] of clients, without an array */
     uint32_t *on_drive;
     Thread *threads;
     Client *clients;
     uint32_t n_threads;
-    int64_t *next_ns;  /* [n_threads]: when it submits; see thread_at() */
-    uint32_t first;    /* the first of the next ones */
+    int64_t *next_ns;  /* [n_threads]: next submission; see thread_at() */
+    uint32_t first;    /* the first thread of the next submission */
     bool first_known;
-    uint64_t pages;  /* addressed: of the array, or of each drive */
+    uint64_t pages;  /* of the array, or of each drive */
     uint64_t submitted, completed, warmup;
     ArrayRequest last; /* the barrier at the end */
     bool last_out;
     uint64_t failed;  /* requests that ended with an error */
     int64_t now_ns, begin_ns;
-    bool stopping;    /* what is measured has ended */
+    bool stopping;    /* the measured part has ended */
 } Sim;
 
 static void thread_at(Sim *sim, const Thread *thread, int64_t ns)
@@ -194,7 +194,9 @@ static void last_barrier(Sim *sim)
     submit(sim, &sim->last);
 }
 
-/* The thread waits for it, as who calls fsync() does. */
+/*
+ * Submits a barrier, for which the thread waits, as a caller of fsync() does.
+ */
 static void thread_barrier(Sim *sim, Thread *thread)
 {
     thread->since = 0;
@@ -207,7 +209,7 @@ static void thread_barrier(Sim *sim, Thread *thread)
     submit(sim, &thread->barrier);
 }
 
-/* ---- Without one ------------------------------------------------------- */
+/* ---- Without an array -------------------------------------------------- */
 
 static void drive_fill(Sim *sim, uint32_t drive)
 {
@@ -296,7 +298,7 @@ static void thread_submit(Sim *sim, Thread *thread)
     }
 }
 
-/* Looked for when one of them has changed: drives have many more events. */
+/* Computed only after a change: drives have many more events than threads. */
 static int64_t threads_next_ns(Sim *sim)
 {
     if (sim->stopping) {
@@ -343,7 +345,7 @@ static void step(Sim *sim, int64_t drives_ns, int64_t turns_ns,
     }
 }
 
-/* ---- From beginning to end --------------------------------------------- */
+/* ---- A whole run ------------------------------------------------------- */
 
 static bool setup(Sim *sim, GError **error)
 {
@@ -368,7 +370,7 @@ static bool setup(Sim *sim, GError **error)
     if (!sim->drives) {
         return false;
     }
-    /* What a whole number of units leaves over is not used. */
+    /* A part of a striping unit at a drive's end is not used. */
     bytes = sim_drives_bytes(sim->drives) / sim->config.stripe_bytes *
             sim->config.stripe_bytes;
     for (uint32_t i = 0; i < o->drives; i++) {
@@ -400,7 +402,7 @@ static bool setup(Sim *sim, GError **error)
         array_record_begin(sim->record, &sim->config);
     }
     if (o->mode != SIM_INDEPENDENT) {
-        /* Whole units, so that all drives are filled alike. */
+        /* Whole units fill all drives alike. */
         uint64_t unit = sim->config.stripe_bytes / sim->config.page_bytes;
 
         sim->pages = sim->pages / unit * unit * o->drives;
@@ -487,7 +489,7 @@ static void clear(Sim *sim)
     g_free(sim->on_drive);
 }
 
-/* Until nothing happens any more. */
+/* Runs until nothing happens any more. */
 static void drain(Sim *sim)
 {
     for (;;) {

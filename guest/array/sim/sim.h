@@ -1,8 +1,9 @@
 /*
- * The array's core on simulated drives: what the program's files share.
+ * The array's core on simulated drives: declarations that the program's files
+ * share.
  *
  * One thread, one clock, in whole nanoseconds; the same options give the same
- * bytes.  Uses the engine through its public header only.
+ * bytes. The program uses the engine only through its public header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +21,7 @@ typedef enum {
     SIM_STRIPED,     /* striped over the drives, no cache */
     SIM_CACHED,      /* the array without its flusher */
     SIM_FLUSHER,     /* the array */
-    SIM_COORDINATED, /* … whose drives take turns in collecting */
+    SIM_COORDINATED, /* the array, its drives taking turns to collect */
     SIM_MODES
 } SimMode;
 
@@ -37,67 +38,75 @@ typedef struct {
     uint32_t drives;
     uint32_t threads;        /* 0: one a drive */
     uint32_t depth;          /* requests outstanding in each */
-    uint32_t drive_slots;    /* without a cache: I/O on a drive at once */
+    uint32_t drive_slots;    /* without a cache: most I/O on a drive at once */
     int64_t host_ns;         /* a thread's time for a request */
     bool zipf;               /* exponent 1; else uniform */
     uint32_t read_permille;
     uint32_t request_bytes;  /* a page, or a divisor of one */
-    uint32_t fill_permille;  /* of the drives: aged so, and addressed */
-    bool fresh;              /* not aged: no collection has ever happened */
+    uint32_t fill_permille; /* of the drives: aged, and in use */
+    bool fresh;              /* not aged: no collection has ever run */
     const char *images;      /* folder of aged drives, or NULL */
-    const char *record;      /* file for what the core is asked, or NULL */
+    const char *record;      /* file for the core's record, or NULL */
     uint64_t warmup;         /* requests; UINT64_MAX: four times the cache */
     uint64_t requests;       /* measured */
-    uint64_t barrier_every;  /* requests of a thread, which waits; 0: never */
+    uint64_t barrier_every;  /* requests of a thread; 0: no barriers */
     int64_t turn_ns;         /* length of a turn */
     uint32_t turn_drives;    /* drives that collect at a time */
-    uint32_t turn_free_blocks; /* of each plane, what they collect up to */
+    uint32_t turn_free_blocks; /* free blocks of each plane to collect up to */
 } SimOptions;
 
 /* ---- workload.c -------------------------------------------------------- */
 
-/* A generator of its own, so that results do not depend on a library's. */
+/* A generator of Scarp's own, so that results do not depend on a library's. */
 typedef struct {
     uint64_t state;
 } SimRandom;
 
 uint64_t sim_random(SimRandom *random);
 uint64_t sim_below(SimRandom *random, uint64_t n); /* uniform in [0, n) */
-/* Rank 0 … n - 1 with weight 1 / (rank + 1), exactly, in integers only. */
+/*
+ * Returns rank 0 … n - 1 with weight 1 / (rank + 1), exactly, in integers only.
+ */
 uint64_t sim_zipf(SimRandom *random, uint64_t n);
-/* Where a rank lies: ranks next to each other lie far apart. */
+/* Returns the place of a rank: adjacent ranks lie far apart. */
 uint64_t sim_scatter(uint64_t rank, uint64_t n);
 
 /* ---- drives.c ---------------------------------------------------------- */
 
 typedef struct SimDrives SimDrives;
 
-/* A command came to its end.  It may submit others. */
+/* Called when a command has ended; may submit others. */
 typedef void SimDriveDone(void *opaque, ScarpCmd *cmd);
 
 SimDrives *sim_drives_new(const SimOptions *options, SimDriveDone *done,
                           void *opaque, GError **error);
 void sim_drives_free(SimDrives *drives);
-uint64_t sim_drives_bytes(const SimDrives *drives); /* of each */
+uint64_t sim_drives_bytes(const SimDrives *drives); /* of each drive */
 ScarpDrive *sim_drives_get(const SimDrives *drives, uint32_t index);
 void sim_drives_submit(SimDrives *drives, uint32_t index, ScarpCmd *cmd,
                        int64_t now_ns);
-/* The same for what the array's core sends to a drive: it is cmd->opaque. */
+/*
+ * Submits an I/O of the array's core to a drive as a command; io becomes
+ * cmd->opaque.
+ */
 void sim_drives_issue(SimDrives *drives, ArrayIo *io, ScarpCmd *cmd,
                       int64_t now_ns);
-/* Time of the next event of any of them. */
+/* Returns the time of the next event of any drive. */
 int64_t sim_drives_next_ns(SimDrives *drives);
-/* Let what is due then happen: now_ns is what that has just returned. */
+/* Runs what is due at now_ns, which sim_drives_next_ns() has just returned. */
 void sim_drives_run(SimDrives *drives, int64_t now_ns);
-/* Commands that sim_drives_submit() brought to an end at once; true: some. */
+/* Reaps commands that ended at their submission; true: there were some. */
 bool sim_drives_reap(SimDrives *drives);
-/* From now on a drive begins no collection before until_ns, if it can. */
+/* Asks a drive to begin no collection before until_ns. */
 void sim_drives_hold(SimDrives *drives, uint32_t index, int64_t until_ns,
                      int64_t now_ns);
-/* It may, and begins one in each plane with fewer free blocks. */
+/*
+ * Lets a drive collect, and begins a collection in each plane with fewer free
+ * blocks.
+ */
 void sim_drives_collect(SimDrives *drives, uint32_t index,
                         uint32_t free_blocks, int64_t now_ns);
-/* All at rest, laws checked; else *error. */
+/* Brings all drives to rest and checks their laws; false and *error set. */
 bool sim_drives_end(SimDrives *drives, GError **error);
 
 /* ---- turns.c ----------------------------------------------------------- */
@@ -106,46 +115,46 @@ typedef struct SimTurns SimTurns;
 
 SimTurns *sim_turns_new(const SimOptions *options, SimDrives *drives);
 void sim_turns_free(SimTurns *turns);
-/* When they must be looked at; then run() or end(), after the drives. */
+/* Time of the next turn; then run() or end() is called, after the drives. */
 int64_t sim_turns_next_ns(const SimTurns *turns);
 void sim_turns_run(SimTurns *turns, int64_t now_ns);
-/* No drive is held any more. */
+/* Releases all drives from their holds. */
 void sim_turns_end(SimTurns *turns, int64_t now_ns);
 
 /* ---- run.c ------------------------------------------------------------- */
 
 typedef struct {
-    uint64_t completed; /* in the measured part */
-    int64_t ns;         /* its length */
-    int64_t end_ns;     /* on the drives' clock, all at rest */
+    uint64_t completed; /* requests in the measured part */
+    int64_t ns;         /* length of the measured part */
+    int64_t end_ns;     /* on the drives' clock, all drives at rest */
     GArray *read_ns, *write_ns, *barrier_ns; /* latencies (int64_t), sorted */
-    ArrayStats array;   /* of the measured part; zeroes without an array */
+    ArrayStats array;   /* of the measured part; zeroes: no array */
     struct {
-        uint64_t reads, writes; /* commands completed by the drive */
+        uint64_t reads, writes; /* completed by the drive */
         uint64_t amplification_milli, gc_runs, gc_busy_ns;
     } drive[ARRAY_MAX_DRIVES];
 } SimResult;
 
-/* False and *error set: nothing in result is to be used. */
+/* False and *error set: result is useless. */
 bool sim_run(const SimOptions *options, SimResult *result, GError **error);
 void sim_result_clear(SimResult *result);
-/* One line, g_free() it. */
+/* Returns one line; g_free() it. */
 char *sim_json(const SimOptions *options, const SimResult *result);
 
 /* ---- replay.c ---------------------------------------------------------- */
 
 typedef struct {
-    uint64_t requests, ios; /* that ended; that the core sent to drives */
-    uint64_t late;    /* of these, ended there before the drive here was done */
+    uint64_t requests, ios; /* ended requests; I/O sent to drives */
+    uint64_t late;    /* I/O whose recorded end came before the drive's */
     uint64_t gc_runs; /* of all drives */
     uint32_t drives;
     ArrayStats array;
 } SimReplay;
 
-/* False and *error set: the core here decided otherwise, or bad input. */
+/* False and *error set: the core decided differently, or the input is bad. */
 bool sim_replay(const SimOptions *options, const char *path,
                 SimReplay *result, GError **error);
-/* One line, g_free() it. */
+/* Returns one line; g_free() it. */
 char *sim_replay_json(const SimReplay *result);
 
 #endif /* ARRAY_SIM_H */

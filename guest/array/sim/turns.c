@@ -2,22 +2,25 @@
  * Drives take turns in collecting: for a while some of them collect ahead of
  * need, and the others are asked not to.
  *
- * What a drive is asked, it cannot always do: one that is down to the last free
- * block of a plane collects whoever's turn it is.
+ * A drive cannot always obey: a plane that is down to its last free block
+ * collects whoever's turn it is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "sim.h"
 
-/* In a turn, a drive whose collections have ended is asked for others. */
+/*
+ * Within a turn, a drive whose collections have ended is asked for others this
+ * often.
+ */
 #define ASKS 10
 
 struct SimTurns {
     const SimOptions *o;
     SimDrives *drives;
     int64_t next_ns;
-    uint64_t asks;  /* so far */
-    uint32_t first; /* of the drives whose turn it is */
+    uint64_t asks;  /* requests so far */
+    uint32_t first; /* first drive of those whose turn it is */
 };
 
 SimTurns *sim_turns_new(const SimOptions *o, SimDrives *drives)

@@ -23,13 +23,14 @@ uint64_t sim_below(SimRandom *random, uint64_t n)
 uint64_t sim_zipf(SimRandom *random, uint64_t n)
 {
     uint32_t octaves = 63 - __builtin_clzll(n);
-    uint64_t last = 1ull << octaves; /* the last octave begins there */
-    uint64_t rest = n - last + 1;    /* and has so many ranks */
+    uint64_t last = 1ull << octaves; /* first rank of the last octave */
+    uint64_t rest = n - last + 1;    /* ranks of the last octave */
 
     /*
      * Ranks from 2^k to 2^(k+1) - 1 have weights of at most 2^-k: under that
-     * roof all octaves are alike, and the last one is cut off.  Draw under the
-     * roof, and take rank r with the chance 2^k / r that it is under 1/r too.
+     * roof all octaves are alike, and the last one is cut off. Draw under the
+     * roof, and accept rank r with the chance 2^k / r that the draw is under
+     * 1/r, too.
      */
     for (;;) {
         uint64_t at = sim_below(random, octaves * last + rest);

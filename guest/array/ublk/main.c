@@ -2,8 +2,8 @@
  * array-ublk: an array of drives as a block device of the kernel's.
  *
  * One thread owns the core, and its ring (uring/) carries the queue's commands,
- * too.  Others start and stop the device, which the kernel ends only when
- * requests are being served.
+ * too. Other threads start and stop the device, as the kernel completes both
+ * commands only while requests are being served.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,7 +23,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { TAG_SIGNAL = UBLK_DEPTH }; /* user data besides tags */
+enum { TAG_SIGNAL = UBLK_DEPTH }; /* user data other than tags */
 
 typedef struct {
     const char *keys, *keep, *record;
@@ -35,15 +35,15 @@ typedef struct {
 typedef struct {
     Ublk ublk;
     ArrayUring *array;
-    struct io_uring *ring; /* the array's */
+    struct io_uring *ring; /* the array's ring */
     ArrayRequest requests[UBLK_DEPTH];
-    uint32_t fetching; /* tags that the driver has or we serve */
+    uint32_t fetching; /* tags at the driver, or being served */
     int signals;
     struct signalfd_siginfo signal;
-    uint64_t number; /* of the device: ../label.h */
+    uint64_t number; /* the device's: ../label.h */
     bool recovered, stopping;
-    bool unable; /* to serve, which has been said */
-    int start_code; /* why the device did not start; its thread's, till joined */
+    bool unable; /* to serve, and has told so */
+    int start_code; /* the start's error; the starter's until joined */
     pthread_t starter, stopper;
 } Server;
 
@@ -59,7 +59,7 @@ static bool complain(const char *what, int code)
 
 /*
  * The kernel writes dirty pages through this process to find free memory: if
- * that made it wait for free memory itself, neither would ever go on.
+ * that made the process wait for free memory itself, neither would ever go on.
  */
 static void never_wait_for_memory(void)
 {
@@ -69,7 +69,9 @@ static void never_wait_for_memory(void)
     }
 }
 
-/* All that it will ever use is there by now. */
+/*
+ * Locks the process in memory: by now all that it will ever use is allocated.
+ */
 static void stay_in_memory(void)
 {
     if (mlockall(MCL_CURRENT)) {
@@ -86,7 +88,7 @@ static void *starter(void *opaque)
     s->start_code = ublk_start(&s->ublk, s->recovered);
     if (s->start_code) {
         complain("the ublk device does not start", s->start_code);
-        /* One that is to be recovered waits for the next try. */
+        /* A device that is being recovered waits for the next try. */
         if (s->recovered) {
             exit(1);
         }
@@ -110,9 +112,9 @@ static void *stopper(void *opaque)
 /* ---- Requests ---------------------------------------------------------- */
 
 /*
- * From the first request on, and not before, so that nothing which keeps the
- * device from serving makes a kept cache old.  Drives that do not take it may
- * do so for the next request.
+ * Begins to serve with the first request, and not before, so that a failure to
+ * start makes no kept cache old. Drives that refuse are asked again at the next
+ * request.
  */
 static bool serves(Server *s)
 {
@@ -168,7 +170,7 @@ static void listen_to_signals(Server *s)
     sqe->user_data = TAG_SIGNAL;
 }
 
-/* One that nothing can be done about is nothing: the next one may be. */
+/* Stops on a signal; if that fails, the next signal may succeed. */
 static void signalled(Server *s)
 {
     int code = s->stopping ? 0 : pthread_create(&s->stopper, NULL, stopper, s);
@@ -194,7 +196,7 @@ static void look(void *opaque, const struct io_uring_cqe *cqe)
     }
 }
 
-/* Until the driver has taken back every tag. */
+/* Serves until the driver has returned every tag. */
 static void serve(Server *s)
 {
     while (s->fetching) {
@@ -207,9 +209,9 @@ static void serve(Server *s)
     }
 }
 
-/* ---- From beginning to end --------------------------------------------- */
+/* ---- A whole run ------------------------------------------------------- */
 
-/* Whether there is a driver, and whether it has what is to be recovered. */
+/* Opens the driver, and checks the device to be recovered. */
 static bool open_driver(Server *s, const Options *o, const ArrayDrives *drives)
 {
     char error[ARRAY_ERROR_BYTES];
@@ -237,7 +239,7 @@ static bool open_array(Server *s, const Options *o, const char *const *paths,
     ArrayUringOptions how = {
         .keys = o->keys, .keep = o->keep, .recovers = o->recover >= 0,
         .threads = o->threads,
-        .commands = UBLK_DEPTH + 1, /* all tags, the signal */
+        .commands = UBLK_DEPTH + 1, /* all tags, and the signal */
         .ended = look, .opaque = s,
     };
     char error[ARRAY_ERROR_BYTES];
@@ -271,7 +273,9 @@ static bool open_device(Server *s, const Options *o)
     code = s->recovered ? ublk_recover(&s->ublk, o->recover, &size, &what) :
                           ublk_add(&s->ublk, o->id, &size, &what);
     if (code) {
-        /* It has not served: another one's kept cache is as it was. */
+        /*
+         * The array has not served, so another run's kept cache is untouched.
+         */
         array_uring_free(s->array);
         return complain(what, code);
     }
@@ -291,7 +295,7 @@ static bool open_device(Server *s, const Options *o)
     return code ? complain("a thread", code) : true;
 }
 
-/* What is dirty goes to the drives; false: not all of it could. */
+/* Writes dirty pages to the drives; false: not all could be written. */
 static bool close_array(Server *s, bool *recorded)
 {
     int code = array_uring_flush(s->array);
@@ -307,8 +311,8 @@ static bool close_array(Server *s, bool *recorded)
 }
 
 /*
- * Blocked before there is any thread, so that only the ring sees them.  Who
- * began it with nohup has it ignore SIGHUP, which a signalfd would not.
+ * Blocks the signals before there is any thread, so that only the ring sees
+ * them. nohup makes a process ignore SIGHUP, which a signalfd would not do.
  */
 static int take_signals(void)
 {
@@ -390,11 +394,11 @@ int main(int argc, char **argv)
         return argc == 2 ? abandon(o.remove) : usage(argv[2]);
     }
     if (o.record && o.keep) {
-        /* What a killed server left is written before anything is recorded. */
+        /* Data left by a killed server is written before a record can begin. */
         fprintf(stderr, "array-ublk: --record: excludes --keep\n");
         return 1;
     }
-    /* Before there is any thread, so that all of them have it. */
+    /* Set before there is any thread, so that all threads inherit it. */
     never_wait_for_memory();
     s->signals = take_signals();
     if (!open_array(s, &o, (const char *const *)argv + i, argc - i) ||
@@ -404,7 +408,9 @@ int main(int argc, char **argv)
     serve(s);
     pthread_join(s->stopping ? s->stopper : s->starter, NULL);
     written = close_array(s, &recorded);
-    /* It is stopped, and of no use to another server, however that went. */
+    /*
+     * A stopped device is of no use to another server, however the stop went.
+     */
     ublk_remove(&s->ublk);
     return written && recorded && !s->start_code ? 0 : 1;
 }

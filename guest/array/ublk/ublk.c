@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* One at a time, whichever thread it is from. */
+/* Runs one control command at a time, from whichever thread. */
 static int control(Ublk *u, unsigned op, struct ublksrv_ctrl_cmd *cmd)
 {
     struct io_uring_sqe *sqe = io_uring_get_sqe(&u->commands);
@@ -26,7 +26,9 @@ static int control(Ublk *u, unsigned op, struct ublksrv_ctrl_cmd *cmd)
     return code < 0 ? -code : 0;
 }
 
-/* A command about the device as a whole, with what it reads or writes. */
+/*
+ * Runs a command about the device as a whole, with the data it reads or writes.
+ */
 static int command(Ublk *u, unsigned op, void *data, size_t length,
                    uint64_t value)
 {
@@ -38,7 +40,7 @@ static int command(Ublk *u, unsigned op, void *data, size_t length,
     return control(u, op, &cmd);
 }
 
-/* The device of the driver appears a moment after the command. */
+/* Opens the driver's device, which appears a moment after the command. */
 static int open_device(uint32_t id)
 {
     char path[32];
@@ -165,8 +167,8 @@ int ublk_number(Ublk *u, uint32_t id, uint64_t *number, const char **what)
 }
 
 /*
- * Another array's data under a mounted file system would be its end: whose it
- * is was looked at before, and it has been there since.
+ * Checks the device once more: another array's data under a mounted file system
+ * would destroy it, and the device may have changed since it was identified.
  */
 static int check_device(Ublk *u, const UblkSize *size, const char **what)
 {
@@ -207,7 +209,7 @@ int ublk_recover(Ublk *u, uint32_t id, const UblkSize *size,
         return code;
     }
     *what = "recovery of the ublk device";
-    /* The driver first has to see that the old server is gone. */
+    /* The driver has to notice first that the old server is gone. */
     for (int i = 0; i < 500; i++) {
         code = command(u, UBLK_U_CMD_START_USER_RECOVERY, NULL, 0, 0);
         if (code != EBUSY) {
@@ -219,9 +221,10 @@ int ublk_recover(Ublk *u, uint32_t id, const UblkSize *size,
 }
 
 /*
- * Its server is gone: while it served, or before it came so far, or when it had
- * stopped the device and not removed it.  Who has the driver's file is still at
- * it, as the driver lets one process open that.
+ * True when the device's server is gone: while it served, or before it came so
+ * far, or after it had stopped the device without removing it. A process that
+ * still has the driver's file is a server, as the driver lets only one process
+ * open it.
  */
 static bool is_left(const struct ublksrv_ctrl_dev_info *info)
 {
@@ -284,7 +287,9 @@ int ublk_stop(Ublk *u)
 
 void ublk_remove(Ublk *u)
 {
-    /* It goes when nobody has it open: the ring that was closed a moment ago. */
+    /*
+     * The device goes when nobody has it open: the ring closed it a moment ago.
+     */
     if (u->device >= 0) {
         close(u->device);
     }

@@ -1,5 +1,5 @@
 /*
- * Labels on an array's drives: made, read, and told of each run.
+ * Labels on an array's drives: written, read, and updated for each run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -60,7 +60,7 @@ static bool may_format(const ArrayDrives *drives, const char *const *paths,
     return true;
 }
 
-/* One block, which is on the drive then.  False, and errno is set. */
+/* Writes one block through to the drive. False, and errno is set. */
 static bool write_block(int fd, const unsigned char *buffer, uint64_t offset)
 {
     ssize_t n = pwrite(fd, buffer, ARRAY_LABEL_BYTES, offset);
@@ -71,7 +71,7 @@ static bool write_block(int fd, const unsigned char *buffer, uint64_t offset)
     return n == ARRAY_LABEL_BYTES && !fsync(fd);
 }
 
-/* The runs of an array that was there before are forgotten first. */
+/* Runs of an array that was there before are erased first. */
 static bool write_labels(const ArrayDrives *drives, const char *const *paths,
                          unsigned char *buffer, ArrayLabel *label, char *error)
 {
@@ -129,7 +129,7 @@ bool array_drives_format(const char *const *paths, uint32_t n,
     return good;
 }
 
-/* Put them in the order of striping. */
+/* Puts the drives into the order of striping. */
 static bool order_drives(ArrayDrives *drives, const char *const *paths,
                          ArrayLabel *labels, unsigned char *buffer,
                          char *error)
@@ -156,7 +156,7 @@ static bool order_drives(ArrayDrives *drives, const char *const *paths,
     return true;
 }
 
-/* The newer one of its two blocks; zeroes: it has seen none. */
+/* Reads the newer of the drive's two blocks; zeroes: it has seen no run. */
 static bool read_run(ArrayDrives *drives, uint32_t i,
                      unsigned char *buffer, ArrayRun *last, char *error)
 {
@@ -209,7 +209,7 @@ static bool read_runs(ArrayDrives *drives, unsigned char *buffer, char *error)
     return true;
 }
 
-/* What was read may be in a drive's cache alone, after a flush that failed. */
+/* After a failed flush, the data just read may be in a drive's cache alone. */
 static bool flush_drives(const ArrayDrives *drives, char *error)
 {
     for (uint32_t i = 0; i < drives->n; i++) {
@@ -266,7 +266,10 @@ bool array_drives_serve_run(ArrayDrives *drives, uint64_t device, char *error)
     if (drives->runs.served == drives->runs.heard && drives->device == device) {
         return true;
     }
-    /* In both blocks: one that is damaged later leaves no older one alone. */
+    /*
+     * Both blocks are written: if one is damaged later, no older one is left
+     * alone.
+     */
     if (!tell_drives(drives, run, error) || !tell_drives(drives, run, error)) {
         return false;
     }

@@ -1,5 +1,5 @@
 /*
- * Opening drives: nobody else has them then.
+ * Opening drives for exclusive use.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,8 +25,8 @@ static bool failed(char *error, const char *path, const char *what)
 }
 
 /*
- * -1, and errno is set.  Of a block device, O_EXCL means that nothing else
- * claims it; files have a lock.
+ * Opens a drive for exclusive use; -1, and errno is set. On a block device,
+ * O_EXCL means that nothing else claims it; files have a lock.
  */
 static int claim(const char *path)
 {
@@ -40,13 +40,13 @@ static int claim(const char *path)
     return fd;
 }
 
-/* -1 on errors. */
+/* Opens a drive and finds its size; -1 on errors. */
 static int open_one(const char *path, uint64_t *bytes, char *error)
 {
     struct stat st;
     int fd = claim(path);
 
-    /* The rings of a process that was killed go a little after it. */
+    /* The rings of a killed process go a little after it. */
     for (int i = 0; fd < 0 && errno == EBUSY && i < 100; i++) {
         usleep(10000);
         fd = claim(path);
@@ -95,7 +95,7 @@ bool array_drives_claim(ArrayDrives *drives, const char *const *paths,
 void array_drives_close(ArrayDrives *drives)
 {
     for (uint32_t i = 0; i < drives->n; i++) {
-        /* A ring that had it registered keeps it open for a while. */
+        /* A ring that had the file registered keeps it open for a while. */
         flock(drives->fd[i], LOCK_UN);
         close(drives->fd[i]);
     }

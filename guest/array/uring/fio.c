@@ -1,9 +1,9 @@
 /*
  * The array as an engine of fio: --ioengine=external:…/array-fio.so
- * --drives=DRIVE:DRIVE… [--keys=KEY=VALUE,…] [--drive_threads=0|1|auto].
- * One job has it at a time.
+ * --drives=DRIVE:DRIVE… [--keys=KEY=VALUE,…] [--drive_threads=0|1|auto]. One
+ * job has it at a time.
  *
- * Built with fio's own headers, of the version that loads it.
+ * The engine is built with fio's own headers, of the version that loads it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -65,7 +65,7 @@ static struct fio_option options[] = {
     { .name = NULL },
 };
 
-/* Nothing may be outstanding in the text's memory; fio keeps the options. */
+/* Opens the drives; paths point into a copy of fio's option, which it keeps. */
 static bool open_drives(struct thread_data *td, ArrayDrives *drives,
                         char *error)
 {
@@ -85,7 +85,7 @@ static bool open_drives(struct thread_data *td, ArrayDrives *drives,
     return good;
 }
 
-/* In the process that reads the job: how large it is, and whether it is. */
+/* Tells fio the array's size, in the process that reads the job. */
 static int setup(struct thread_data *td)
 {
     const Options *o = td->eo;
@@ -212,7 +212,9 @@ static int commit(struct thread_data *td)
 {
     Job *job = td->io_ops_data;
 
-    /* With all it may have outstanding, fio waits next: a call less. */
+    /*
+     * At its full depth fio waits next, which runs the ring: that saves a call.
+     */
     if (job->outstanding < td->o.iodepth) {
         array_uring_run(job->array);
     }
@@ -244,7 +246,7 @@ static int getevents(struct thread_data *td, unsigned int min,
         waited = true;
     }
     if (!waited) {
-        /* The cache has served all; the drives must not stand still. */
+        /* The cache has served all requests; the drives must not idle. */
         array_uring_run(job->array);
     }
     return n;

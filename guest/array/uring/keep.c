@@ -16,14 +16,14 @@
 #include <unistd.h>
 
 #define HEAD_BYTES 4096u
-#define FRESH ".new" /* behind the name of a cache that is not used yet */
+#define FRESH ".new" /* suffix of a cache that is not in use yet */
 
-/* The file begins with it; marks, then buffers, at whole pages. */
+/* The file's head; marks, then buffers, follow at whole pages. */
 typedef struct {
     char magic[8];
     unsigned char array[sizeof(((ArrayLabel *)0)->array)];
     uint64_t buffers, page_bytes;
-    KeepRun run; /* without identities: zeroes */
+    KeepRun run; /* zeroes: without identities */
 } Head;
 
 static const char magic[8] = "SCARPCC2";
@@ -52,7 +52,10 @@ static bool is_at(int fd, const char *path)
            file.st_dev == there.st_dev && file.st_ino == there.st_ino;
 }
 
-/* -1, and errno is set: EBUSY where another server has it, or just had. */
+/*
+ * Opens and locks the file; -1, and errno is set: EBUSY where another server
+ * has it, or just had.
+ */
 static int claim_now(const char *path, int flags)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600), code = EBUSY;
@@ -71,12 +74,11 @@ static int claim_now(const char *path, int flags)
 }
 
 /*
- * Nobody else has it, from here to release().  The lock is the file's, and goes
- * with it when it is renamed.  What was opened may have got another name, or
- * none, before the lock was there: then there is another file to be opened.
- * The lock of a process that was killed goes with its memory, which may be a
- * little after it.  The rings have no part in that: they hold the file's pages,
- * and not the file.
+ * Claims the file exclusively until release(). The lock is the file's, and
+ * follows it when it is renamed. Before the lock is there, the opened file may
+ * have been renamed or removed: then another file is to be opened. The lock of
+ * a killed process goes with its memory, which may be a little later. Rings do
+ * not delay this: they hold the file's pages, and not the file.
  */
 static int claim(const char *path, int flags)
 {
@@ -89,7 +91,9 @@ static int claim(const char *path, int flags)
     return fd;
 }
 
-/* Also where a process that was forked meanwhile has it open, too. */
+/*
+ * Unlocks explicitly: a process forked meanwhile may have the file open, too.
+ */
 static void release(int fd)
 {
     flock(fd, LOCK_UN);
@@ -101,7 +105,10 @@ static bool not_claimed(char *error, const char *path)
     return failed(error, path, errno == EBUSY ? "is in use" : strerror(errno));
 }
 
-/* Links that are not symbolic; those are not opened where it matters. */
+/*
+ * True when the file has other hard links; symbolic links are not followed
+ * where it matters.
+ */
 static bool has_other_names(int fd)
 {
     struct stat st;
@@ -125,7 +132,10 @@ static bool map(Keep *k, int fd, uint64_t buffers, uint64_t page_bytes)
     return true;
 }
 
-/* Of so many zeroes, for which there is room.  False, and errno is set. */
+/*
+ * Makes the file bytes zeroes, with their room allocated. False, and errno is
+ * set.
+ */
 static bool empty(int fd, size_t bytes)
 {
     if (ftruncate(fd, 0)) {
@@ -135,7 +145,10 @@ static bool empty(int fd, size_t bytes)
     return !errno;
 }
 
-/* As a cache that serves, it would be what a server of PATH begins with. */
+/*
+ * A served cache of such a name would be overwritten by a server of PATH, as
+ * its fresh cache.
+ */
 static bool is_fresh(const char *path)
 {
     size_t length = strlen(path), end = strlen(FRESH);
@@ -168,7 +181,7 @@ bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
         release(fd);
         return failed(error, name, "is another file's name, too: remove it");
     }
-    /* All of it now: later the lack of room would be a signal. */
+    /* All room is allocated now: later its lack would be a signal. */
     good = empty(fd, file_bytes(buffers, array->page_bytes)) &&
            map(k, fd, buffers, array->page_bytes);
     if (good) {
@@ -182,11 +195,11 @@ bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
 }
 
 /*
- * What a process can have left: a page of the array in each, and none twice but
- * for one.  Newer data of a page are marked before the mark of the older ones
- * is taken away, both by the thread of the core, and by no other: so it can
- * have been killed between the two once.  Either will do, as the write that
- * brought the newer ones ends after both.
+ * Checks the marks that a killed process can have left: each names a page of
+ * the array, and at most one page is named twice. The core's thread alone marks
+ * newer data of a page before it clears the mark of the older data, so it may
+ * have been killed between the two once. Either copy will do, as the write that
+ * brought the newer data ends after both.
  */
 static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
 {
@@ -215,9 +228,9 @@ static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
 }
 
 /*
- * Of the last run that served, or of one that took it over and did not come so
- * far.  All drives hear of a run before it has a cache: where none of them has,
- * they are of an earlier time.
+ * True when the cache is of the last run that served, or of one that took it
+ * over and did not get so far. All drives hear of a run before it has a cache:
+ * if none has, the drives are of an earlier time.
  */
 static bool check_run(const KeepRun *run, const ArrayRuns *last,
                       const char *path, char *error)
@@ -242,8 +255,8 @@ static bool check_run(const KeepRun *run, const ArrayRuns *last,
 }
 
 /*
- * In this order, as the process may be killed between two: with what the drives
- * say now, each of them is what this cache is of.
+ * The order matters, as the process may be killed between two stores: by what
+ * the drives say now, each state of the head names this cache's run.
  */
 void keep_adopt(Keep *k, const KeepRun *run)
 {
@@ -307,8 +320,8 @@ bool keep_take_over(Keep *k, const char *path, char *error)
 }
 
 /*
- * In this order, as the process may be killed between two: PATH is always of
- * this run, and what has another name has nothing that could be written again.
+ * The order matters, as the process may be killed between two steps: PATH is
+ * always of this run, and a file of another name has nothing left to write.
  */
 bool keep_replace(Keep *k, Keep *left, const char *path, char *error)
 {
@@ -318,7 +331,7 @@ bool keep_replace(Keep *k, Keep *left, const char *path, char *error)
     if (!keep_take_over(k, path, error)) {
         return false;
     }
-    /* Older than any run: nobody recovers with it. */
+    /* A head older than any run: nobody recovers with it. */
     head->run = (KeepRun) { 0 };
     return true;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BUFFER_BYTES (1ull << 30) /* the kernel's limit for one */
+#define MAX_BUFFER_BYTES (1ull << 30) /* the kernel's limit for one buffer */
 #define MAX_BUFFERS 1024
 
 static bool failed(char *error, const char *what, int code)
@@ -19,9 +19,9 @@ static bool failed(char *error, const char *what, int code)
 }
 
 /*
- * One thread has the ring, and takes ends when it asks for them: so the kernel
- * need not interrupt it.  Older kernels refuse these flags: there the ring is
- * made without them.
+ * One thread has the ring, and takes ends when it asks for them, so the kernel
+ * need not interrupt it. Older kernels refuse these flags: they get a ring
+ * without them.
  */
 static int make(struct io_uring *ring, unsigned entries)
 {
@@ -60,7 +60,9 @@ bool array_ring_init(struct io_uring *ring, const ArrayRingPlace *place,
     if (code) {
         return failed(error, "io_uring", -code);
     }
-    /* It saves a look for the ring's file at each call, and need not work. */
+    /*
+     * Registering saves a look-up of the ring's file at each call; it may fail.
+     */
     io_uring_register_ring_fd(ring);
     code = n ? io_uring_register_files(ring, place->fds + first, n) : 0;
     if (code) {
@@ -91,7 +93,7 @@ int array_ring_finish(struct io_uring *ring)
     struct io_uring_cqe *cqe;
     int code = 0;
 
-    /* A process that is stopped, and goes on, is called back from waiting. */
+    /* A process that is stopped, and goes on, returns early from waiting. */
     while (io_uring_peek_cqe(ring, &cqe)) {
         code = io_uring_submit_and_wait(ring, 1);
         if (code < 0 && code != -EINTR && code != -EAGAIN) {
@@ -132,7 +134,9 @@ void array_ring_prepare(struct io_uring_sqe *sqe, ArrayIo *io,
         io_uring_prep_fsync(sqe, file, IORING_FSYNC_DATASYNC);
         break;
     case ARRAY_IO_DISCARD:
-        /* Of a block device: zeroes, by a command that deallocates. */
+        /*
+         * On a block device this makes zeroes, by a command that deallocates.
+         */
         io_uring_prep_fallocate(sqe, file, FALLOC_FL_PUNCH_HOLE |
                                            FALLOC_FL_KEEP_SIZE,
                                 io->offset_bytes, io->length_bytes);
@@ -142,7 +146,7 @@ void array_ring_prepare(struct io_uring_sqe *sqe, ArrayIo *io,
     io_uring_sqe_set_data(sqe, io);
 }
 
-/* What the kernel says when all went well. */
+/* Returns the kernel's result of an I/O that succeeded. */
 static uint64_t moved_bytes(const ArrayIo *io)
 {
     return io->op == ARRAY_IO_DISCARD ? 0 : io->length_bytes;

@@ -1,8 +1,8 @@
 /*
  * Between the core's thread and a drive's thread stand two rings of pointers,
- * each with one writer and one reader.  Who finds nothing to do says that it
- * sleeps, looks once more, and sleeps; who puts something in wakes a sleeper.
- * So a busy thread is never woken, and costs no system call.
+ * each with one writer and one reader. A thread that finds nothing to do says
+ * that it sleeps, looks once more, and sleeps; a thread that puts something in
+ * wakes a sleeper. So a busy thread is never woken, and costs no system call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,10 +18,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* A server keeps all of it in memory (mlockall()): not the usual 8 MiB. */
+/* A server keeps its stacks in memory (mlockall()): not the usual 8 MiB. */
 #define STACK_BYTES (1u << 20)
 
-/* Of as many entries as a drive has slots, so that it is never full. */
+/*
+ * A ring of at least as many entries as a drive has slots, so that it is never
+ * full.
+ */
 typedef struct {
     _Alignas(64) atomic_uint head; /* the reader's */
     _Alignas(64) atomic_uint tail; /* the writer's */
@@ -35,23 +38,23 @@ typedef struct {
     pthread_t thread;
     int wake_fd;
     Mailbox todo, done;
-    int *errors;    /* [slots], of what is in done */
+    int *errors;    /* [slots]: results of what is in done */
     atomic_bool sleeping, stop;
-    bool told;      /* something was put in todo since the last look */
+    bool told;      /* todo got something since the last tell */
     bool has_thread;
 
-    /* The thread's own */
+    /* The thread's own. */
     struct io_uring ring;
-    uint64_t woken; /* what is read from wake_fd */
+    uint64_t woken; /* buffer for reads of wake_fd */
     sem_t begun;
-    char *error;    /* where it says why it has no ring */
+    char *error;    /* the thread tells here why it has no ring */
     bool has_ring;
 } Lane;
 
 struct ArrayThreads {
     ArrayRingPlace place;
     Lane *lanes; /* [n_drives] */
-    uint32_t at; /* the drive that is looked at next */
+    uint32_t at; /* the drive to be looked at next */
     int wake_fd;
     atomic_bool sleeping;
 };
@@ -100,7 +103,10 @@ static void wake(atomic_bool *sleeping, int fd)
 {
     uint64_t one = 1;
 
-    /* After what was put: either we see that it sleeps, or it sees that. */
+    /*
+     * After the put: either this thread sees that the other sleeps, or that one
+     * sees the put.
+     */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_exchange(sleeping, false) &&
         write(fd, &one, sizeof(one)) != sizeof(one)) {
@@ -119,7 +125,7 @@ static void lane_listen(Lane *lane)
     io_uring_sqe_set_data(sqe, NULL);
 }
 
-/* Returns how many of the drive's I/O ended. */
+/* Returns the number of the drive's I/O that ended. */
 static unsigned lane_reap(Lane *lane)
 {
     struct io_uring_cqe *cqe;
@@ -172,7 +178,7 @@ static void lane_serve(Lane *lane)
     }
 }
 
-/* The ring is of the thread that uses it. */
+/* The drive's thread makes its ring, as a ring belongs to one thread. */
 static void *lane_run(void *opaque)
 {
     Lane *lane = opaque;
@@ -235,7 +241,10 @@ bool array_threads_sleep(ArrayThreads *t)
 {
     atomic_store(&t->sleeping, true);
     atomic_thread_fence(memory_order_seq_cst);
-    /* Who has already seen us asleep makes the eventfd readable. */
+    /*
+     * A thread that has already seen this one asleep makes the eventfd
+     * readable.
+     */
     return !anything_done(t) || !atomic_exchange(&t->sleeping, false);
 }
 
@@ -244,7 +253,7 @@ int array_threads_fd(const ArrayThreads *t)
     return t->wake_fd;
 }
 
-/* ---- From beginning to end --------------------------------------------- */
+/* ---- Making and freeing threads ---------------------------------------- */
 
 static bool failed(char *error, const char *what, int code)
 {

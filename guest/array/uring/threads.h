@@ -10,18 +10,20 @@
 
 typedef struct ArrayThreads ArrayThreads;
 
-/* NULL: error is one line.  All functions are called by one thread. */
+/*
+ * Makes the threads. NULL: error is one line. One thread calls all functions.
+ */
 ArrayThreads *array_threads_new(const ArrayRingPlace *place, char *error);
-/* What was put, told or not, ends first, and nobody hears of it. */
+/* Frees the threads; I/O that was put, told or not, ends first, unreported. */
 void array_threads_free(ArrayThreads *threads);
-/* For the drive's thread, which looks when it is told. */
+/* Puts an I/O into the drive's queue; its thread looks when it is told. */
 void array_threads_put(ArrayThreads *threads, ArrayIo *io);
 void array_threads_tell(ArrayThreads *threads);
-/* One that has ended, or NULL. */
+/* Returns an I/O that has ended, or NULL. */
 ArrayIo *array_threads_take(ArrayThreads *threads, int *error);
 /*
- * True: array_threads_fd(), an eventfd, can be read when a drive has done
- * something.  False: one already has.
+ * Prepares to sleep. True: array_threads_fd(), an eventfd, becomes readable
+ * when a drive's thread has done something. False: one already has.
  */
 bool array_threads_sleep(ArrayThreads *threads);
 int array_threads_fd(const ArrayThreads *threads);

@@ -1,7 +1,8 @@
 /*
- * The core's thread has a ring.  Either it carries all drives' I/O, and nobody
- * else does anything: there is nobody to wake.  Or each drive has a thread with
- * a ring of its own (threads.c), and the ring here is for who wakes this one.
+ * The core's thread has a ring. Either the ring carries all drives' I/O, and no
+ * other thread exists that would have to be woken; or each drive has a thread
+ * with a ring of its own (threads.c), which wakes the core's thread through the
+ * ring here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* So many entries are worth a system call, though nobody waits. */
+/* Entries that are worth a system call, even if nobody waits. */
 #define BATCH 8
 
 struct ArrayUring {
@@ -30,26 +31,26 @@ struct ArrayUring {
     ArrayUringOptions options;
     ArrayDrives drives;
     ArrayRingPlace place;
-    Keep keep;             /* its memory and marks, where it is asked for */
+    Keep keep;             /* memory and marks, if asked for */
     FILE *record;          /* or NULL */
     struct io_uring ring;
     bool has_ring;
-    bool serves;           /* all drives know; the kept cache has its name */
-    ArrayRequest *first, *last; /* ended */
+    bool serves;           /* all drives know; the keep has its name */
+    ArrayRequest *first, *last; /* requests that have ended */
 
-    /* Without threads */
+    /* Without threads. */
     uint32_t *under_way; /* [n_drives], I/O on the ring */
-    bool urgent; /* something on it is for a drive that had nothing to do */
+    bool urgent; /* the ring has an entry for an idle drive */
 
-    /* With them */
+    /* With threads. */
     ArrayThreads *threads; /* or NULL */
     uint64_t woken;
-    bool listening; /* to their file */
+    bool listening; /* to the threads' file */
 };
 
 /* ---- The core's thread ------------------------------------------------- */
 
-/* For the record only. */
+/* Returns the time for the record; 0 without one. */
 static int64_t now_ns(const ArrayUring *u)
 {
     struct timespec now = { 0 };
@@ -73,7 +74,7 @@ static void issue(void *opaque, ArrayIo *io)
     u->urgent |= !u->under_way[io->drive]++;
 }
 
-/* The link of a request that has ended is ours. */
+/* The link of an ended request is free for this list. */
 static void done(void *opaque, ArrayRequest *request)
 {
     ArrayUring *u = opaque;
@@ -122,7 +123,7 @@ static void take_from_threads(ArrayUring *u)
     }
 }
 
-/* Whoever an entry is of hears of its end. */
+/* Passes the end of an entry to its owner. */
 static void look(ArrayUring *u, const struct io_uring_cqe *cqe)
 {
     if (cqe->user_data < ARRAY_URING_COMMANDS) {
@@ -154,9 +155,9 @@ static void take(ArrayUring *u)
 }
 
 /*
- * Something on the ring may not be kept for later.  An older kernel puts ends
- * on it without being called, and no flag says when the last of a drive's is
- * there: nothing may be kept beside it.
+ * True when an entry on the ring must be submitted now. An older kernel puts
+ * ends on the ring without being called, and no flag tells when the last of a
+ * drive's is there: so nothing may be deferred.
  */
 static bool is_urgent(const ArrayUring *u)
 {
@@ -164,7 +165,7 @@ static bool is_urgent(const ArrayUring *u)
                          io_uring_sq_ready(&u->ring));
 }
 
-/* Ends that the kernel puts on the ring when it is called. */
+/* True when the kernel holds ends that it puts on the ring at the next call. */
 static bool ends_held_back(const ArrayUring *u)
 {
     return __atomic_load_n(u->ring.sq.kflags, __ATOMIC_RELAXED) &
@@ -184,13 +185,16 @@ void array_uring_run(ArrayUring *u)
         hand_over(u);
     }
     take(u);
-    /* What followed from it for a drive that had just run empty. */
+    /* Ends may have led to new I/O for a drive that had just run empty. */
     if (is_urgent(u)) {
         hand_over(u);
     }
 }
 
-/* True: a thread that has done something will put an end on the ring. */
+/*
+ * Prepares a wake-up. True: a thread that has done something will put an end on
+ * the ring.
+ */
 static bool listen_to_threads(ArrayUring *u)
 {
     array_threads_tell(u->threads);
@@ -225,7 +229,7 @@ struct io_uring *array_uring_ring(ArrayUring *u)
     return &u->ring;
 }
 
-/* ---- From beginning to end --------------------------------------------- */
+/* ---- Making and freeing an array --------------------------------------- */
 
 static bool failed(char *error, const char *what, int code)
 {
@@ -239,7 +243,10 @@ static bool make_memory(ArrayUring *u, char *error)
 
     u->place.memory_bytes = array_memory_bytes(&u->config);
     if (keep) {
-        /* After no other run: it is worth nothing unless this one serves. */
+        /*
+         * The fresh cache follows no other run: it is useless unless this run
+         * serves.
+         */
         KeepRun run = { u->drives.runs.heard + 1, u->drives.id, u->drives.id };
 
         if (!keep_make(&u->keep, keep, &u->drives.label, &run,
@@ -256,7 +263,7 @@ static bool make_memory(ArrayUring *u, char *error)
                                            failed(error, "cache_bytes", ENOMEM);
 }
 
-/* Wait for this one, the only one. */
+/* Submits the only request, and waits for it. */
 static int finish(ArrayUring *u, ArrayRequest *request)
 {
     submit(u, request);
@@ -266,7 +273,7 @@ static int finish(ArrayUring *u, ArrayRequest *request)
     return request->error;
 }
 
-/* What another process acknowledged and could not write. */
+/* Writes what another process acknowledged and could not write. */
 static bool write_kept(ArrayUring *u, const Keep *left, char *error)
 {
     for (uint64_t i = 0; i < left->buffers; i++) {
@@ -285,11 +292,11 @@ static bool write_kept(ArrayUring *u, const Keep *left, char *error)
 }
 
 /*
- * A run begins.  What is left of another one is written once all drives know
- * that this one serves, and belongs to this one by then: wherever it ends, the
- * next one finds it, and no drive that has missed the writing is taken for one
- * that has not.  The device that served last is that still: it misses nothing.
- * Where nothing is left here, it may be elsewhere, and is not old yet.
+ * Begins a run. Data left by another run is written once all drives know that
+ * this run serves, and belongs to this run by then: wherever this run ends, the
+ * next one finds the data, and a drive that has missed the writing is known as
+ * such. The device that served last remains the last: it misses nothing. Where
+ * no data is left here, it may be elsewhere, and is not old yet.
  */
 static bool begin(ArrayUring *u, Keep *left, char *error)
 {
@@ -364,7 +371,7 @@ int array_uring_flush(ArrayUring *u)
     return finish(u, &flush);
 }
 
-/* How many processors this process may use, or 1. */
+/* Number of processors that this process may use, at least 1. */
 static int processors(void)
 {
     cpu_set_t set;
@@ -372,7 +379,7 @@ static int processors(void)
     return sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
 }
 
-/* The ring, and the threads if there are any. */
+/* Makes the ring, and the threads if there are any. */
 static bool make_rings(ArrayUring *u, char *error)
 {
     ArrayUringThreads want = u->options.threads;
@@ -442,7 +449,7 @@ int array_uring_record_end(ArrayUring *u)
     return array_record_end(&u->record);
 }
 
-/* The drives have memory until what is under way has ended. */
+/* Waits for I/O under way, which drives may still read or write memory for. */
 static void drain(ArrayUring *u)
 {
     uint64_t left = 0;
@@ -480,7 +487,10 @@ static void free_memory(ArrayUring *u)
     char why[ARRAY_ERROR_BYTES];
 
     if (u->keep.base) {
-        /* Where it has not served, who recovers still asks for the file. */
+        /*
+         * If the array has not served, a server that recovers still needs the
+         * file.
+         */
         keep_end(&u->keep, u->options.keep,
                  u->serves && array_quiet(u->array, why) &&
                      !array_dirty_pages(u->array));
