@@ -66,8 +66,9 @@ struct ScarpPolicy {
     unsigned n_params;
     size_t state_size;
     /*
-     * Both functions may be NULL. init finds its state (scheme->state[axis])
-     * zeroed and its parameters set; the drive still has its old scheme.
+     * init finds its state (scheme->state[axis]) zeroed and its parameters set;
+     * the drive still has its old scheme. clear frees what the state owns. Each
+     * may be NULL.
      */
     bool (*init)(ScarpDrive *drive, ScarpScheme *scheme, GError **error);
     void (*clear)(ScarpDrive *drive, void *state);

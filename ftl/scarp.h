@@ -84,7 +84,7 @@ typedef enum {
     SCARP_OP__COUNT
 } ScarpOp;
 
-/* Who caused a transaction or asked for space (design: origin). */
+/* The cause of a transaction, or of a need for space (design: origin). */
 typedef enum {
     SCARP_ORIGIN_HOST,
     SCARP_ORIGIN_GC,
@@ -416,8 +416,8 @@ typedef enum {
 } ScarpMergeKind;
 
 /*
- * What is under way, as a power cut would meet it: tests tell moments apart by
- * it, and see that each kind was tried.
+ * Work under way, as a power cut would meet it: tests tell moments apart by it,
+ * and see that each kind was tried.
  */
 typedef struct {
     uint32_t reads, erases;           /* flash commands at work, by kind … */
@@ -665,9 +665,7 @@ uint64_t scarp_mark_times(const ScarpDrive *drive, unsigned index);
 
 /* ---- Observers -------------------------------------------------------- */
 
-/*
- * One collected victim. Times span the collection's first command to its last.
- */
+/* A collected victim. Times span the collection's first command to its last. */
 typedef struct {
     int64_t begin_ns;
     int64_t end_ns;
@@ -693,7 +691,7 @@ typedef enum {
     SCARP_PHASE_OUT,   /* the channel: data of a read */
 } ScarpFlashPhase;
 
-/* One phase of a flash command on one plane, reported when it has ended. */
+/* A phase of a flash command on one plane, reported when it has ended. */
 typedef struct {
     int64_t begin_ns;
     int64_t end_ns;    /* IN and OUT: not before now, the channel is granted */

@@ -21,19 +21,25 @@ typedef struct ScarpTimeline ScarpTimeline;
 typedef void (*ScarpTimelineSink)(void *opaque, const void *bytes, size_t n);
 
 /*
- * What begins in [from_ns, to_ns) of the drive's time is shown.  The drive
- * must not outlive its timeline while observed.
+ * Makes a timeline of all that begins in [from_ns, to_ns) of the drive's time.
+ * The drive must not outlive its timeline while observed.
  */
 ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
                                   int64_t to_ns, ScarpTimelineSink sink,
                                   void *opaque);
-/* For scarp_on_power_cut(), where the timeline is to go on: a ScarpTimeline. */
+/*
+ * Goes on with the drive that comes up, for scarp_on_power_cut(); timeline is a
+ * ScarpTimeline.
+ */
 void scarp_timeline_follow(void *timeline, const ScarpDrive *drive);
-/* For scarp_set_observer(), or to be called by another observer. */
+/*
+ * Returns the observer to be set by scarp_set_observer(), or called by another
+ * observer.
+ */
 ScarpObserver scarp_timeline_observer(ScarpTimeline *timeline);
-/* Gives the sink what is still buffered. */
+/* Passes the buffered bytes to the sink. */
 void scarp_timeline_flush(ScarpTimeline *timeline);
-/* Flushes, too. */
+/* Flushes and frees the timeline. */
 void scarp_timeline_free(ScarpTimeline *timeline);
 
 #endif /* SCARP_TIMELINE_H */

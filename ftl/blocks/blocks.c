@@ -46,8 +46,8 @@ bool scarp_blocks_init(ScarpDrive *drive,
     blocks->opened = g_new(bool, geo->n_dies);
     memset(blocks->opened, true, geo->n_dies);
     /*
-     * One table has the buckets of all planes, so that few pages of memory are
-     * touched whichever plane is next.
+     * A single table has the buckets of all planes, so that few pages of memory
+     * are touched whichever plane is next.
      */
     blocks->buckets = scarp_table_new((uint64_t)geo->n_planes * buckets *
                                       sizeof(ScarpBlockList));

@@ -285,8 +285,8 @@ void scarp_block_put_back(ScarpDrive *drive, uint32_t block);
 /* The block's erase has ended: it becomes free, or bad if worn out. */
 void scarp_block_erased(ScarpDrive *drive, uint32_t block);
 /*
- * As scarp_block_erased(), but the plane needs the block now: it becomes free,
- * worn out or not.
+ * Ends an erase like scarp_block_erased(), but the plane needs the block now:
+ * it becomes free, worn out or not.
  */
 void scarp_block_erased_needed(ScarpDrive *drive, uint32_t block);
 
@@ -306,8 +306,8 @@ uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t plane,
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                          uint16_t stream);
 /*
- * As the three functions above, for the plane's aligned block; the offset is 0
- * when it opens.
+ * Like the three functions above, for the plane's aligned block; the offset is
+ * 0 when it opens.
  */
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t plane);

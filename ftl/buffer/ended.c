@@ -11,8 +11,8 @@ void scarp_buffer_program_ended(ScarpDrive *drive)
 }
 
 /*
- * Where power may fail, the mapping names the newest copy on flash even if a
- * newer one is still buffered: otherwise that copy could be erased.
+ * The mapping names the newest copy on flash even if a newer one is still
+ * buffered, where power may fail: otherwise that copy could be erased.
  */
 static bool __attribute__((noinline)) is_newest(const ScarpDrive *drive,
                                                 const ScarpUnit *unit)

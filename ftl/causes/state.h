@@ -32,9 +32,9 @@ typedef enum {
 } ScarpDieActivity;
 
 /*
- * What a flash command spends its own time on. A read is never suspended, and
- * only a read waits for its entry of the mapping: both share one place, so that
- * a flash command stays three lines of the cache.
+ * A flash command's uses of its own time. A read is never suspended, and only a
+ * read waits for its entry of the mapping: both share one place, so that a
+ * flash command stays three lines of the cache.
  */
 typedef enum {
     OWN_CHANNEL, OWN_ARRAY, OWN_TRANSFER, OWN_SUSPENDED, OWN__COUNT,

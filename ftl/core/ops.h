@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of core.
+ * Functions of core for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -401,7 +401,7 @@ static inline void go_on(ScarpDrive *drive, ScarpGcJob *job)
     }
 }
 
-/* Out of line, as few pages carry units of two victims. */
+/* This function is out of line, as few pages carry units of two victims. */
 static void __attribute__((noinline)) go_on_too(ScarpDrive *drive,
                                                 ScarpGcJob *job)
 {

@@ -35,9 +35,9 @@ ScarpCmd *scarp_hil_dispatch_next(ScarpDrive *drive);
 void scarp_hil_dispatch_end(ScarpDrive *drive);
 
 /*
- * One of the units_left that the command waits for has ended. True: it was the
- * last, and the command has completed: dispatch. (A read completes when its
- * data has crossed the link.)
+ * Counts the end of one of the units_left that the command waits for. True: it
+ * was the last, and the command has completed: dispatch. (A read completes when
+ * its data has crossed the link.)
  */
 bool scarp_hil_put(ScarpDrive *drive, ScarpCmd *cmd);
 /* The command has completed: dispatch. */

@@ -46,7 +46,8 @@ char *image_layout_text(const ScarpDrive *drive)
     }
     if (d->power_cuts) {
         /*
-         * These keys determine how far pages of the same cells are programmed.
+         * nand.power_cuts, paired_pages and cell_bits determine how far pages
+         * of the same cells are programmed.
          */
         g_string_append_printf(text, "nand.power_cuts=1\nftl.paired_pages=%"
                                G_GUINT64_FORMAT "\nnand.cell_bits=%"

@@ -47,7 +47,7 @@ bool scarp_tu_known(const ScarpDrive *drive, const Tu *tu)
                                            lpn_of(drive, index_of(drive, tu)));
 }
 
-/* ---- What is to be written ---------------------------------------------- */
+/* ---- Translation units to be written ------------------------------------ */
 
 static void queue(ScarpDrive *drive, Tu *tu)
 {

@@ -62,7 +62,7 @@ static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
     if (plane->newest != SCARP_NONE && !is_full(drive, plane->newest)) {
         return plane->newest;
     }
-    /* One log block is reserved for sequential pages. */
+    /* A log block is reserved for sequential pages. */
     return may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)
                ? SCARP_FRESH : SCARP_NONE;
 }

@@ -51,7 +51,7 @@ void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
         scarp_demand_written(drive, lpn);
     }
 #ifdef SCARP_FAULT_MAPPING
-    /* This test build maps a wrong unit, which fio --verify must notice. */
+    /* SCARP_FAULT_MAPPING maps a wrong unit, which fio --verify must notice. */
     if (lpn % 997 == 13 && lpn) {
         lpn--;
     }
@@ -70,8 +70,8 @@ void scarp_map_trim(ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * Where a power cut may need both copies, both have the contents; else only the
- * valid one.
+ * The contents stay with both copies if a power cut may need both; else only
+ * with the valid one.
  */
 static void move_contents(ScarpDrive *drive, uint32_t from, uint32_t to)
 {

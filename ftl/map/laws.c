@@ -41,7 +41,7 @@ static bool is_looked_at(const ScarpDrive *drive)
 }
 
 /*
- * Where power may fail, the cells agree with the mapping at any moment; of
+ * The cells agree with the mapping at any moment, where power may fail; of
  * equal copies of a unit either may count.
  */
 static bool check_kept(const ScarpDrive *drive, GError **error)

@@ -188,7 +188,7 @@ ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t p,
 
 /* ---- Merges ------------------------------------------------------------- */
 
-/* Where a page of a logical block lies now, or SCARP_NONE. */
+/* The place of a page of a logical block, or SCARP_NONE. */
 static uint32_t place_of(const ScarpDrive *drive, uint32_t group,
                          uint32_t offset)
 {

@@ -148,8 +148,9 @@ static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
 }
 
 /*
- * What pages of the plane that are on their way will take before lpn. The first
- * page of each other logical block decides: the rest are assumed to follow it.
+ * Blocks and pages that pages on their way to the plane will take before lpn.
+ * The first page of each other logical block decides: the rest are assumed to
+ * follow it.
  */
 typedef struct {
     uint32_t data;   /* pages of lpn's own data block */

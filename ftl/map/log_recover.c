@@ -85,7 +85,7 @@ static void choose(const ScarpDrive *drive, uint32_t block, uint32_t group,
     }
 }
 
-/* ---- What blocks are for ------------------------------------------------ */
+/* ---- Roles of blocks ---------------------------------------------------- */
 
 /*
  * Makes block a log block if the mapping can have it: its group's own, or a

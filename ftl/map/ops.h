@@ -195,9 +195,9 @@ bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
 void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
                             uint32_t n, uint32_t to);
 
-/* ---- Where pages go, if not to any page: map/next_page.c ---------------- */
+/* ---- Places of pages, if the mapping chooses them: map/next_page.c ------ */
 
-/* As scarp_page_possible(), _offset() and _take(), for a page with lpn. */
+/* Like scarp_page_possible(), _offset() and _take(), for a page with lpn. */
 bool scarp_map_page_possible(const ScarpDrive *drive, uint32_t plane,
                              uint32_t lpn);
 uint32_t scarp_map_page_offset(const ScarpDrive *drive, uint32_t plane,

@@ -122,7 +122,7 @@ void scarp_super_drop(ScarpDrive *drive, uint32_t block)
     }
 }
 
-/* ---- Where pages go ----------------------------------------------------- */
+/* ---- Places of pages ---------------------------------------------------- */
 
 /* True when block exists and has a page left. */
 static bool has_room(const ScarpDrive *drive, uint32_t block)

@@ -218,7 +218,7 @@ static inline void scarp_media_pages_programmed(ScarpDrive *drive,
     }
 }
 
-/* ---- What energy saved: media/saved.c ----------------------------------- */
+/* ---- The buffer that energy saved: media/saved.c ------------------------ */
 
 /* Saves a unit, whose contents are copied, or the deallocation of one. */
 void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,

@@ -1,5 +1,5 @@
 /*
- * What the cells of each page hold, where power may fail (nand.power_cuts).
+ * State of each page's cells, where power may fail (nand.power_cuts).
  *
  * Page i of a block shares its cells with the cell_bits - 1 others of its
  * group, i / cell_bits. All of them are voltages of the same cells, so a

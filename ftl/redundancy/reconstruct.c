@@ -14,7 +14,7 @@
  */
 #include "redundancy/internal.h"
 
-/* ---- When a rebuild is worth it ----------------------------------------- */
+/* ---- Worth of a rebuild ------------------------------------------------- */
 
 /* Time until a read that comes now would have ended. */
 static int64_t read_ns(const ScarpDrive *drive, uint32_t die)
@@ -199,9 +199,7 @@ static bool serve(ScarpDrive *drive, ScarpFlashCmd *cmd)
     return true;
 }
 
-/*
- * Without this, reads that already wait would wait until the collection ends.
- */
+/* Reads that already wait would otherwise wait until the collection ends. */
 static void gc_start(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t n = drive->desc.planes_per_die;

@@ -38,7 +38,7 @@ typedef struct {
 #define CMDLOG_MAGIC "SCARPCM1"
 #define CMDLOG_VERSION 3
 
-/* One collected victim in the log of collections (the device's gc-log). */
+/* A collected victim in the log of collections (the device's gc-log). */
 typedef struct {
     int64_t begin_ns, end_ns;
     uint32_t die, plane, victim_block, moved_units;

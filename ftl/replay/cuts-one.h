@@ -1,5 +1,5 @@
 /*
- * One cut: power fails, the drives recover, and their contents are judged. Each
+ * A cut: power fails, the drives recover, and their contents are judged. Each
  * cut has a process of its own, as the run goes on without it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -8,7 +8,7 @@
 
 #include "../scarp.h"
 
-/* One request of a workload, before it is fitted to a drive. */
+/* A request of a workload, before it is fitted to a drive. */
 typedef struct {
     int64_t time_ns;       /* since the workload's first request */
     uint64_t offset_bytes;

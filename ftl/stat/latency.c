@@ -121,7 +121,7 @@ void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
     }
 }
 
-/* ---- As JSON and in the log page ---------------------------------------- */
+/* ---- JSON and the log page ---------------------------------------------- */
 
 static const uint32_t points[] = SCARP_LATENCY_POINTS;
 static const char *const point_names[] = {

@@ -268,7 +268,7 @@ void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd)
     }
 }
 
-/* ---- As JSON and in the log page ---------------------------------------- */
+/* ---- JSON and the log page ---------------------------------------------- */
 
 char *scarp_stats_json(const ScarpDrive *drive)
 {

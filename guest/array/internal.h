@@ -102,7 +102,7 @@ struct Array {
     /* State of cache.c. */
     uint32_t n_sets, n_cached; /* sets, and their pages */
     uint64_t *numbers; /* [n_cached], NO_NUMBER: empty */
-    /* These arrays are read for all pages of a set, so each is contiguous. */
+    /* Arrays that are read for all pages of a set are contiguous. */
     uint8_t *flags;    /* [n_cached] of PAGE_… */
     uint16_t *hits;    /* [n_cached]: hits that GClock has not taken */
     Page *pages;       /* [n_cached] */

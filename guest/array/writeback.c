@@ -81,7 +81,7 @@ uint32_t array_page_unshare(Array *a, uint32_t page, bool whole)
     if (!sent && !marked) {
         return old;
     }
-    /* There is a spare for each I/O that can be under way, and one more. */
+    /* Spares suffice for each I/O that can be under way, and one more. */
     p->buffer = a->spares[--a->n_spares];
     if (a->config.memory && !whole) {
         array_copy(array_buffer(a, p->buffer), array_buffer(a, old),

@@ -55,7 +55,7 @@ void promise(const char *format, ...)
         exit(1);
     }
     line[n++] = '\n';
-    /* One write, so that lines of other processes do not mix with it. */
+    /* A single write keeps the line apart from those of other processes. */
     if (write(promises, line, n) != n) {
         perror("promises");
         exit(1);

@@ -70,7 +70,7 @@ typedef struct {
     uint64_t dies; /* a bit for each die, modulo 64 */
     int64_t now_ns;
     /*
-     * For unknown delays: the channel may be busy with other commands, and
+     * Time for unknown delays: the channel may be busy with other commands, and
      * later reads go before programs.
      */
     int64_t margin_ns;
@@ -144,7 +144,7 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
         for (uint32_t k = 0; k < rooms->n && record->own_ns; k++) {
             HiosDie *die = asked(rooms, k);
 
-            /* Once for each die, however many of its planes have a round. */
+            /* Each die counts once, however many of its planes have a round. */
             if (die->asked && die->plane == rooms->open[k].plane) {
                 leave_for(rooms, die, record, record->own_ns);
             }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One queue of UBLK_DEPTH requests, each of at most UBLK_BUFFER_BYTES. */
+/* The queue has UBLK_DEPTH requests, each of at most UBLK_BUFFER_BYTES. */
 #define UBLK_DEPTH 128u
 #define UBLK_BUFFER_BYTES (256u << 10)
 

@@ -267,8 +267,8 @@ bool array_drives_serve_run(ArrayDrives *drives, uint64_t device, char *error)
         return true;
     }
     /*
-     * Both blocks are written: if one is damaged later, no older one is left
-     * alone.
+     * The drives write both blocks: if one is damaged later, no older one is
+     * left alone.
      */
     if (!tell_drives(drives, run, error) || !tell_drives(drives, run, error)) {
         return false;

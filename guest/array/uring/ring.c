@@ -19,9 +19,9 @@ static bool failed(char *error, const char *what, int code)
 }
 
 /*
- * One thread has the ring, and takes ends when it asks for them, so the kernel
- * need not interrupt it. Older kernels refuse these flags: they get a ring
- * without them.
+ * A single thread has the ring, and takes ends when it asks for them, so the
+ * kernel need not interrupt it. Older kernels refuse these flags: they get a
+ * ring without them.
  */
 static int make(struct io_uring *ring, unsigned entries)
 {

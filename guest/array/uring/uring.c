@@ -38,11 +38,11 @@ struct ArrayUring {
     bool serves;           /* all drives know; the keep has its name */
     ArrayRequest *first, *last; /* requests that have ended */
 
-    /* Without threads. */
+    /* Members without threads. */
     uint32_t *under_way; /* [n_drives], I/O on the ring */
     bool urgent; /* the ring has an entry for an idle drive */
 
-    /* With threads. */
+    /* Members for threads. */
     ArrayThreads *threads; /* or NULL */
     uint64_t woken;
     bool listening; /* to the threads' file */

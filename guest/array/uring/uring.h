@@ -83,7 +83,7 @@ void array_uring_free(ArrayUring *uring);
 uint64_t array_uring_bytes(const ArrayUring *uring);
 const ArrayStats *array_uring_stats(const ArrayUring *uring);
 
-/* As array_submit(), after array_uring_serve(). */
+/* Submits a request like array_submit(), after array_uring_serve(). */
 void array_uring_submit(ArrayUring *uring, ArrayRequest *request);
 /*
  * Takes ended I/O, and keeps every drive busy. Other I/O may wait on the ring

@@ -16,7 +16,7 @@ from scarplib.build.host_packages import ensure_packages
 from scarplib.build.qemu import ensure_source
 from scarplib.build.replayer import LIBRARIES
 from scarplib.build.venv import ensure_venv
-from scarplib.dev import names
+from scarplib.dev import first_words, names
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
@@ -203,6 +203,14 @@ def _names() -> int:
     return len(found)
 
 
+def _first_words() -> int:
+    files = _tracked("ftl/*.[ch]", "hw/*.[ch]", "guest/*.[ch]")
+    found = first_words.found({name: (ROOT / name).read_text(encoding="utf-8") for name in files})
+    for name, line, comment in found:
+        print(f"{name}:{line}: names no subject: {comment}")
+    return len(found)
+
+
 def _put_back() -> int:
     # QEMU's own files are not here.
     patches = [x for x in _tracked("tests/putback/*.patch") if "+++ b/hw/nvme/" not in _text(x)]
@@ -226,6 +234,7 @@ CHECKS: dict[str, Callable[[], int]] = {
     "codespell": _codespell,
     "reuse": _reuse,
     "names in comments and pages": _names,
+    "comments name their subjects": _first_words,
     "defects that hunts put back apply": _put_back,
 }
 
