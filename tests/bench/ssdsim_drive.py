@@ -8,7 +8,7 @@ SSDsim's trace says when each request comes, not how many there are at once, and
 the queue lets time run backwards.  So its trace is made while it reads it (ssdsim_feed.c).  With
 that all steps are one run, one after the other, as on a device.
 
-docs/validation.md says what became of it, and what has no place in SSDsim.
+docs/beside-simulators.md says what became of it, and what has no place in SSDsim.
 """
 
 from __future__ import annotations
