@@ -58,8 +58,8 @@ void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty)
     *(dirty->newer ? &dirty->newer->older : &buffer->newest) = dirty->older;
     buffer->used--;
     buffer->draining &= buffer->oldest != NULL;
-    if (dirty->held) {
-        scarp_map_release(drive, scarp_unit_lpn(&dirty->unit));
+    if (dirty->pinned) {
+        scarp_map_unpin(drive, scarp_unit_lpn(&dirty->unit));
     }
     if (plane != SCARP_NONE) {
         scarp_pack_host_units(drive, plane, -1);
@@ -67,19 +67,19 @@ void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty)
     scarp_pool_give(&buffer->pool, dirty);
 }
 
-bool scarp_dirty_hold(ScarpDrive *drive, ScarpDirty *dirty)
+bool scarp_dirty_pin(ScarpDrive *drive, ScarpDirty *dirty)
 {
-    if (!scarp_map_can(drive, MAP_FETCHES) || dirty->held ||
+    if (!scarp_map_can(drive, MAP_FETCHES) || dirty->pinned ||
         scarp_unit_lpn(&dirty->unit) >= drive->geo.logical_units) {
         return true;
     }
-    dirty->held = scarp_map_hold(drive, &dirty->unit);
-    return dirty->held;
+    dirty->pinned = scarp_map_pin(drive, &dirty->unit);
+    return dirty->pinned;
 }
 
 bool scarp_dirty_awaits_entry(const ScarpDrive *drive, const ScarpDirty *dirty)
 {
-    return scarp_map_can(drive, MAP_FETCHES) && !dirty->held &&
+    return scarp_map_can(drive, MAP_FETCHES) && !dirty->pinned &&
            scarp_unit_lpn(&dirty->unit) < drive->geo.logical_units;
 }
 

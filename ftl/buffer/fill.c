@@ -110,7 +110,7 @@ void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty)
 {
     ScarpUnit *unit = &dirty->unit;
 
-    if (!scarp_dirty_hold(drive, dirty)) {
+    if (!scarp_dirty_pin(drive, dirty)) {
         return;
     }
     if (scarp_has_parity(drive) && !dirty->superseded) {
@@ -144,7 +144,7 @@ bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit)
 {
     ScarpDirty *dirty = scarp_dirty_of(unit);
 
-    dirty->held = true;
+    dirty->pinned = true;
     dirty->mapping_ns = scarp_time_ns(drive) - dirty->created_ns -
                         dirty->rmw_ns;
     if (scarp_unit_is_partial(unit)) {

@@ -79,7 +79,7 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
                        ScarpDirty *older)
 {
     ScarpUnit *unit = &dirty->unit;
-    bool known = older || scarp_dirty_hold(drive, dirty);
+    bool known = older || scarp_dirty_pin(drive, dirty);
     bool partial = older ? scarp_unit_is_partial(&older->unit)
                          : !known || scarp_buffer_is_mapped(
                                          drive, scarp_unit_lpn(unit));

@@ -33,7 +33,7 @@ bool scarp_dirty_is_late(const ScarpDrive *drive, const ScarpDirty *dirty);
  * Pins the unit's mapping entry in RAM until the unit is released. False: the
  * entry is not there, and the unit waits until scarp_buffer_mapped().
  */
-bool scarp_dirty_hold(ScarpDrive *drive, ScarpDirty *dirty);
+bool scarp_dirty_pin(ScarpDrive *drive, ScarpDirty *dirty);
 /* True when the unit still waits for its mapping entry. */
 bool scarp_dirty_awaits_entry(const ScarpDrive *drive, const ScarpDirty *dirty);
 /*

@@ -29,7 +29,7 @@ struct ScarpDirty {
     int64_t mapping_ns;   /* spent waiting for its mapping entry */
     int64_t rmw_ns;       /* spent reading the rest of its bytes */
     uint32_t first_byte, bytes; /* the bytes that the host wrote */
-    bool held;            /* its mapping entry is pinned in RAM */
+    bool pinned;          /* its mapping entry is pinned in RAM */
     bool has_place;       /* its stripe's parity has RAM for this part */
     bool until_ready;     /* cmd ends when all of its bytes are known */
     bool superseded;      /* a newer write, or a deallocate, made it stale */

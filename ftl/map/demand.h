@@ -16,7 +16,7 @@
 enum { DEMAND_ENTRY_BYTES = 8 };
 
 /*
- * Bits of Entry.state; the bits from ENTRY_HOLD on count the units that hold
+ * Bits of Entry.state; the bits from ENTRY_PIN on count the units that pin
  * the entry.
  */
 enum {
@@ -24,7 +24,7 @@ enum {
     ENTRY_LOADING = 2,   /* its translation unit is being read */
     ENTRY_LEAVING = 4,   /* dropped when its translation unit is updated */
     ENTRY_PROTECTED = 8, /* used again after it was fetched */
-    ENTRY_HOLD = 16
+    ENTRY_PIN = 16
 };
 
 typedef struct {

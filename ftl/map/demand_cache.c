@@ -41,7 +41,7 @@ static EntryList *list_of(ScarpDemand *demand, const Entry *entry)
 }
 
 /*
- * True when an entry is in one of the LRU segments: not held, not loading, not
+ * True when an entry is in one of the LRU segments: not pinned, loading or
  * leaving.
  */
 static bool is_listed(const Entry *entry)
@@ -220,7 +220,7 @@ static void touch(ScarpDemand *demand, uint32_t i)
     enlist(demand, i);
 }
 
-static void hold(ScarpDemand *demand, uint32_t i)
+static void pin(ScarpDemand *demand, uint32_t i)
 {
     Entry *entry = &demand->entry[i];
 
@@ -230,7 +230,7 @@ static void hold(ScarpDemand *demand, uint32_t i)
     } else if (is_listed(entry)) {
         list_remove(demand, list_of(demand, entry), i);
     }
-    entry->state += ENTRY_HOLD;
+    entry->state += ENTRY_PIN;
 }
 
 /*
@@ -302,7 +302,7 @@ void scarp_map_wait_read(ScarpDrive *drive, ScarpFlashCmd *read)
     wait_new(drive, scarp_flash_lpn(read))->read = read;
 }
 
-bool scarp_map_hold(ScarpDrive *drive, ScarpUnit *unit)
+bool scarp_map_pin(ScarpDrive *drive, ScarpUnit *unit)
 {
     bool hit;
     uint32_t i = get(drive, scarp_unit_lpn(unit), &hit);
@@ -312,23 +312,23 @@ bool scarp_map_hold(ScarpDrive *drive, ScarpUnit *unit)
         return false;
     }
     if (hit) {
-        scarp_mark_if(drive, leaving_entry_held,
+        scarp_mark_if(drive, leaving_entry_pinned,
                       drive->map.demand->entry[i].state & ENTRY_LEAVING);
-        hold(drive->map.demand, i);
+        pin(drive->map.demand, i);
         drive->map.demand->entry[i].state |= ENTRY_PROTECTED;
     } else {
-        drive->map.demand->entry[i].state += ENTRY_HOLD;
+        drive->map.demand->entry[i].state += ENTRY_PIN;
     }
     return true;
 }
 
-void scarp_map_release(ScarpDrive *drive, uint32_t lpn)
+void scarp_map_unpin(ScarpDrive *drive, uint32_t lpn)
 {
     ScarpDemand *demand = drive->map.demand;
     uint32_t i = scarp_entry_find(demand, lpn);
 
-    demand->entry[i].state -= ENTRY_HOLD;
-    if (demand->entry[i].state < ENTRY_HOLD) {
+    demand->entry[i].state -= ENTRY_PIN;
+    if (demand->entry[i].state < ENTRY_PIN) {
         enlist(demand, i);
         drive->map.wants |= demand->for_entry.n > 0;
     }
@@ -339,7 +339,7 @@ void scarp_map_release(ScarpDrive *drive, uint32_t lpn)
 static void grant(ScarpDemand *demand, ScarpMapWait *wait, uint32_t i)
 {
     if (wait->unit) {
-        hold(demand, i);
+        pin(demand, i);
     }
     scarp_wait_push(&demand->ready, wait);
 }

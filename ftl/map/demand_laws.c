@@ -43,7 +43,7 @@ static bool check_entries(const ScarpDrive *drive, GError **error)
             used++;
             dirty += !!(entry->state & ENTRY_DIRTY);
             leaving += !!(entry->state & ENTRY_LEAVING);
-            listed += entry->state < ENTRY_HOLD &&
+            listed += entry->state < ENTRY_PIN &&
                       !(entry->state & (ENTRY_LOADING | ENTRY_LEAVING));
             if (entry->state & ENTRY_LOADING &&
                 (!demand->tu[tu].work || !demand->tu[tu].work->reading)) {

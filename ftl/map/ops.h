@@ -87,10 +87,10 @@ static inline bool scarp_map_known(ScarpDrive *drive, uint32_t lpn)
 void scarp_map_wait_read(ScarpDrive *drive, ScarpFlashCmd *read);
 /*
  * Asks for the entry of a unit that the host wrote, and keeps it in RAM until
- * scarp_map_release(). False: the unit waits.
+ * scarp_map_unpin(). False: the unit waits.
  */
-bool scarp_map_hold(ScarpDrive *drive, ScarpUnit *unit);
-void scarp_map_release(ScarpDrive *drive, uint32_t lpn);
+bool scarp_map_pin(ScarpDrive *drive, ScarpUnit *unit);
+void scarp_map_unpin(ScarpDrive *drive, uint32_t lpn);
 
 /*
  * Works on fetches and writes of translation units; flow takes what can go on
