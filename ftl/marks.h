@@ -73,7 +73,7 @@
          "whoever waited for an entry found none that could make room") \
     MARK(leaving_entry_used, \
          "an entry on its way out of the cache was used again") \
-    MARK(leaving_entry_pinned, \
+    MARK(leaving_entry_held, \
          "an entry on its way out of the cache was wanted for a write") \
     MARK(entry_behind_others, \
          "an entry that needs no read waited for others that came before") \

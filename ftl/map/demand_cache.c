@@ -312,7 +312,7 @@ bool scarp_map_pin(ScarpDrive *drive, ScarpUnit *unit)
         return false;
     }
     if (hit) {
-        scarp_mark_if(drive, leaving_entry_pinned,
+        scarp_mark_if(drive, leaving_entry_held,
                       drive->map.demand->entry[i].state & ENTRY_LEAVING);
         pin(drive->map.demand, i);
         drive->map.demand->entry[i].state |= ENTRY_PROTECTED;

@@ -83,7 +83,7 @@ static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
 /* ---- Needs of a write ---------------------------------------------------- */
 
 /* Time until the grants on a plane that the write is stuck on are done. */
-static int64_t look_ns(ScarpDrive *drive, const Hios *hios, uint32_t plane)
+static int64_t retry_ns(ScarpDrive *drive, const Hios *hios, uint32_t plane)
 {
     uint32_t die = scarp_plane_die(drive, plane);
     int64_t ns = scarp_gc_granted_ns(drive, die);
@@ -97,8 +97,9 @@ static int64_t look_ns(ScarpDrive *drive, const Hios *hios, uint32_t plane)
                ? 0 : scarp_gc_segment_ns(drive);
 }
 
-static void look_at(ScarpDrive *drive, const Hios *hios,
-                    const ScarpGcWrite *write, HiosLook look, HiosFound *found)
+static void find_in_plane(ScarpDrive *drive, const Hios *hios,
+                          const ScarpGcWrite *write, HiosFind what,
+                          HiosFound *found)
 {
     ScarpReclaim reclaim = scarp_gc_reclaim(drive, write);
     uint32_t other = SCARP_NONE;
@@ -115,17 +116,17 @@ static void look_at(ScarpDrive *drive, const Hios *hios,
         found->successive = true;
         if (reclaim != RECLAIM_DUE) {
             found->stuck = true;
-            found->look_ns =
-                MIN(found->look_ns,
-                    look_ns(drive, hios,
-                            other == SCARP_NONE ? write->plane : other));
+            found->retry_ns =
+                MIN(found->retry_ns,
+                    retry_ns(drive, hios,
+                             other == SCARP_NONE ? write->plane : other));
         }
         return;
     }
-    if (look == HIOS_LOOK) {
+    if (what == HIOS_FIND_WAITS) {
         return;
     }
-    if (look == HIOS_OPEN) {
+    if (what == HIOS_FIND_OPEN) {
         scarp_gc_open_round(drive, write);
         return;
     }
@@ -139,11 +140,11 @@ static void look_at(ScarpDrive *drive, const Hios *hios,
  * all planes are each of another plane.
  */
 HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
-                    HiosLook look)
+                    HiosFind what)
 {
     const ScarpCmd *cmd = record->cmd;
     uint32_t last, left = drive->geo.n_planes;
-    HiosFound found = { .look_ns = INT64_MAX };
+    HiosFound found = { .retry_ns = INT64_MAX };
 
     if (!hios_is_write(record) || !cmd->length_bytes) {
         return found;
@@ -162,7 +163,7 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
         if (scarp_map_can(drive, MAP_PLACES_PAGES)) {
             write.n_ahead = ahead_of(drive, hios, write.plane, lpn);
         }
-        look_at(drive, hios, &write, look, &found);
+        find_in_plane(drive, hios, &write, what, &found);
     }
     return found;
 }

@@ -68,8 +68,8 @@ typedef struct {
     uint64_t busy;       /* a bit for each die that has some */
     uint64_t accumulates_seq; /* the write that waits for others' slack */
     int64_t accumulates_until_ns;
-    uint64_t held_seq;   /* the write that was held last */
-    int64_t held_since_ns;
+    uint64_t parked_seq;   /* the write that was parked last */
+    int64_t parked_since_ns;
     uint32_t joins;      /* the record that joins the last, or SCARP_NONE */
     uint32_t first_lpn, last_lpn; /* units that are programmed together */
     uint32_t n_ahead;    /* room for pages on their way to a plane */
@@ -147,17 +147,17 @@ typedef struct {
     int64_t gc_ns;   /* cost of the rounds that it could begin */
     bool successive; /* it needs a round that has to wait */
     bool stuck;      /* without that round it has no room */
-    int64_t look_ns; /* if stuck: when to look again; 0: never */
+    int64_t retry_ns; /* if stuck: retry after this; 0: never */
 } HiosFound;
 
 typedef enum {
-    HIOS_LOOK, /* finds whether a needed round has to wait */
-    HIOS_COST, /* and adds the cost of the other rounds */
-    HIOS_OPEN, /* opens the needed rounds */
-} HiosLook;
+    HIOS_FIND_WAITS, /* finds whether a needed round has to wait */
+    HIOS_FIND_COST,  /* and adds the cost of the other rounds */
+    HIOS_FIND_OPEN,  /* opens the needed rounds */
+} HiosFind;
 
 HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
-                    HiosLook look);
+                    HiosFind what);
 
 /* ---- slack.c ------------------------------------------------------------- */
 

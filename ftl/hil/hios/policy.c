@@ -18,7 +18,7 @@
  */
 #include "hil/hios/hios.h"
 
-#define HELD_PARTS 64 /* looks while a write is held, about */
+#define PARKED_PARTS 64 /* retries while a write is parked, about */
 
 /* ---- Accumulating (algorithm 1) ----------------------------------------- */
 
@@ -158,7 +158,7 @@ static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
         HiosRecord *record = hios_waiting(hios, i);
 
         if (!may_pass(drive, record) ||
-            !hios_find(drive, hios, record, HIOS_LOOK).successive) {
+            !hios_find(drive, hios, record, HIOS_FIND_WAITS).successive) {
             return i;
         }
         scarp_mark(drive, passed_to_next_round);
@@ -210,8 +210,8 @@ static bool opens_rounds(ScarpDrive *drive, Hios *hios, uint32_t i,
         return false;
     }
     record->gc_ns = found->gc_ns;
-    hios_find(drive, hios, record, HIOS_OPEN);
-    *found = hios_find(drive, hios, record, HIOS_LOOK);
+    hios_find(drive, hios, record, HIOS_FIND_OPEN);
+    *found = hios_find(drive, hios, record, HIOS_FIND_WAITS);
     return true;
 }
 
@@ -229,7 +229,7 @@ static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
     while (i != before) {
         const HiosRecord *record = hios_waiting(hios, i);
 
-        *found = hios_find(drive, hios, record, HIOS_COST);
+        *found = hios_find(drive, hios, record, HIOS_FIND_COST);
         if (!found->gc_ns) {
             break;
         }
@@ -246,35 +246,35 @@ static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 }
 
 /*
- * Returns the delay until the held i-th command is considered again. Its wait
- * may take far longer than the grant that the estimate was made from: the delay
- * then grows to about 1/HELD_PARTS of the time that it has been held, so that
- * the looks are few.
+ * Returns the delay until the parked i-th command is tried again. Its wait may
+ * take far longer than the grant that the estimate was made from: the delay then
+ * grows to about 1/PARKED_PARTS of the time that it has been parked, so that
+ * retries are few.
  */
-static int64_t look_again_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
-                             int64_t look_ns)
+static int64_t retry_after_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
+                              int64_t retry_ns)
 {
     uint64_t seq = hios_waiting(hios, i)->cmd->seq;
     int64_t now_ns = scarp_time_ns(drive);
 
-    if (hios->held_seq != seq) {
-        hios->held_seq = seq;
-        hios->held_since_ns = now_ns;
+    if (hios->parked_seq != seq) {
+        hios->parked_seq = seq;
+        hios->parked_since_ns = now_ns;
     }
     /* Doubling avoids the rounding of an exact fraction. */
-    while (look_ns * HELD_PARTS < now_ns - hios->held_since_ns) {
+    while (retry_ns * PARKED_PARTS < now_ns - hios->parked_since_ns) {
         scarp_mark(drive, looked_at_more_rarely);
-        look_ns *= 2;
+        retry_ns *= 2;
     }
-    return look_ns;
+    return retry_ns;
 }
 
 /*
- * True when the i-th command stays in the queue: neither it nor any other has
- * room. It waits while granted work is done, and goes when no more can be
- * granted on one of its planes, or to be in time.
+ * Parks the i-th command in the queue, as neither it nor any other has room;
+ * false: it is dispatched. A parked command waits while granted work is done,
+ * and goes when no more can be granted on one of its planes, or to be in time.
  */
-static bool holds(ScarpDrive *drive, Hios *hios, uint32_t i)
+static bool parks(ScarpDrive *drive, Hios *hios, uint32_t i)
 {
     const HiosRecord *record = hios_waiting(hios, i);
     HiosFound found;
@@ -282,15 +282,15 @@ static bool holds(ScarpDrive *drive, Hios *hios, uint32_t i)
     if (hios->n_waiting == drive->desc.queue || !may_pass(drive, record)) {
         return false;
     }
-    found = hios_find(drive, hios, record, HIOS_LOOK);
-    if (!found.stuck || !found.look_ns) {
+    found = hios_find(drive, hios, record, HIOS_FIND_WAITS);
+    if (!found.stuck || !found.retry_ns) {
         return false;
     }
     scarp_mark(drive, held_without_room);
     scarp_timer_set(drive, AXIS_HIL,
                     MIN(hios_latest_ns(record),
                         scarp_time_ns(drive) +
-                            look_again_ns(drive, hios, i, found.look_ns)));
+                            retry_after_ns(drive, hios, i, found.retry_ns)));
     return true;
 }
 
@@ -312,7 +312,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     record = hios_waiting(hios, i);
     slack_ns = hios_slack_ns(drive, hios, record);
     redistribute(drive, hios, i, slack_ns);
-    if (found.stuck && holds(drive, hios, i)) {
+    if (found.stuck && parks(drive, hios, i)) {
         return NULL;
     }
     classify(drive, hios, record, slack_ns - record->gc_ns);
