@@ -13,7 +13,7 @@ static void pass_by(ScarpDrive *drive)
 {
     for (ScarpDirty *dirty = drive->buffer.oldest; dirty;
          dirty = dirty->newer) {
-        dirty->passed |= !scarp_unit_is_packing(&dirty->unit) &&
+        dirty->not_awaited |= !scarp_unit_is_packing(&dirty->unit) &&
                          !scarp_unit_is_partial(&dirty->unit);
     }
 }
@@ -45,7 +45,7 @@ static const ScarpDirty *oldest_waited(const ScarpDrive *drive)
 {
     const ScarpDirty *dirty = drive->buffer.oldest;
 
-    while (dirty && dirty->passed) {
+    while (dirty && dirty->not_awaited) {
         dirty = dirty->newer;
     }
     return dirty;

@@ -33,7 +33,7 @@ struct ScarpDirty {
     bool has_place;       /* its stripe's parity has RAM for this part */
     bool until_ready;     /* cmd ends when all of its bytes are known */
     bool superseded;      /* a newer write, or a deallocate, made it stale */
-    bool passed;          /* no flush waits for it (lie.flush_queued_only) */
+    bool not_awaited;     /* no flush waits for it (lie.flush_queued_only) */
     bool burnt;           /* power fails: it is in the cells all the same */
 };
 

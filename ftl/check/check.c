@@ -9,7 +9,7 @@
  * True when this check is skipped: recovery's scan changes no table and is
  * long, so one event in 16 is checked, drawn by the time.
  */
-static bool is_passed_over(const ScarpDrive *drive)
+static bool is_skipped(const ScarpDrive *drive)
 {
     uint64_t state = scarp_random_state(scarp_time_ns(drive));
 
@@ -20,7 +20,7 @@ bool scarp_check(const ScarpDrive *drive, GError **error)
 {
     bool rests = !scarp_in_device(drive) && !scarp_recovery_runs(drive);
 
-    if (is_passed_over(drive)) {
+    if (is_skipped(drive)) {
         return true;
     }
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {

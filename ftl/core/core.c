@@ -53,7 +53,7 @@ void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
     }
 }
 
-void scarp_core_pass(const ScarpDrive *from, ScarpDrive *to)
+void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to)
 {
     to->core.now_ns = from->core.now_ns;
     to->core.past_ns = from->core.past_ns;

@@ -124,10 +124,10 @@ void scarp_core_clear(ScarpDrive *drive);
 void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
                      uint64_t seed, uint64_t random);
 /*
- * Passes time, numbers and marks from a drive whose power failed to its
+ * Hands time, numbers and marks over from a drive whose power failed to its
  * successor.
  */
-void scarp_core_pass(const ScarpDrive *from, ScarpDrive *to);
+void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to);
 #ifdef SCARP_CHECKED
 /*
  * True when the laws are to be checked after this event; asked once per event.

@@ -7,15 +7,15 @@
 #include "flow/ops.h"
 
 /*
- * Passes the statistics and observers, which survive although no cell keeps
+ * Hands over the statistics and observers, which survive although no cell keeps
  * them.
  */
-static void pass_observed(ScarpDrive *from, ScarpDrive *to)
+static void hand_over_observed(ScarpDrive *from, ScarpDrive *to)
 {
     uint64_t under_way =
         from->stats.cmds_accepted - from->stats.cmds_completed;
 
-    scarp_stat_pass(from, to);
+    scarp_stat_hand_over(from, to);
     to->stats.cmds_accepted -= under_way;
     to->stats.cut_cmds += under_way;
     to->stats.power_cuts++;
@@ -49,10 +49,10 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)
     next = scarp_drive_blank(&drive->desc, &config, error);
     g_assert(next); /* one like it exists already */
     /* Policies begin at this time. */
-    scarp_core_pass(drive, next);
+    scarp_core_hand_over(drive, next);
     scarp_scheme_copy(&next->scheme, next, &drive->scheme);
-    pass_observed(drive, next);
-    scarp_media_pass(drive, next);
+    hand_over_observed(drive, next);
+    scarp_media_hand_over(drive, next);
     scarp_drive_free(drive);
     scarp_recovery_begin(next);
     scarp_flow_work(next);

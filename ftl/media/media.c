@@ -1,5 +1,6 @@
 /*
- * The cells' tables: made new, loaded from an image, passed on at a power cut.
+ * The cells' tables: made new, loaded from an image, handed over at a power
+ * cut.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -70,7 +71,7 @@ void scarp_media_load_block(ScarpDrive *drive, uint32_t index, uint8_t origin,
     block->programmed = programmed;
 }
 
-void scarp_media_pass(ScarpDrive *from, ScarpDrive *to)
+void scarp_media_hand_over(ScarpDrive *from, ScarpDrive *to)
 {
     scarp_media_clear(to);
     to->media = from->media;

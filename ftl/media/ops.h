@@ -194,10 +194,10 @@ static inline bool scarp_media_is_bad(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Passes the cells from a drive whose power failed to its successor; from keeps
- * nothing.
+ * Hands the cells over from a drive whose power failed to its successor; from
+ * keeps nothing.
  */
-void scarp_media_pass(ScarpDrive *from, ScarpDrive *to);
+void scarp_media_hand_over(ScarpDrive *from, ScarpDrive *to);
 /* Sets the number of the next block opening behind all that blocks tell. */
 static inline void scarp_media_count_seq(ScarpDrive *drive)
 {

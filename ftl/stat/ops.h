@@ -9,10 +9,10 @@
 #include "core/ops.h"
 
 /*
- * Passes counters and latencies from a drive whose power failed to its
+ * Hands counters and latencies over from a drive whose power failed to its
  * successor.
  */
-void scarp_stat_pass(ScarpDrive *from, ScarpDrive *to);
+void scarp_stat_hand_over(ScarpDrive *from, ScarpDrive *to);
 bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config,
                      GError **error);
 void scarp_stat_clear(ScarpDrive *drive);

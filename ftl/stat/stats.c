@@ -179,7 +179,7 @@ void scarp_stat_forget(ScarpDrive *drive)
     drive->stats.map_ram_bytes = map_ram_bytes;
 }
 
-void scarp_stat_pass(ScarpDrive *from, ScarpDrive *to)
+void scarp_stat_hand_over(ScarpDrive *from, ScarpDrive *to)
 {
     ScarpStat own = to->stat;
     uint64_t map_ram_bytes = to->stats.map_ram_bytes;
