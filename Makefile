@@ -183,13 +183,13 @@ lint: ## Python (ruff, mypy), C and patches (checkpatch), the engine's rooms, sh
 	@$(SCARP) lint
 
 dist: ## a tarball of git's files in out/dist, the same bytes each time
-	@PYTHONPATH=scripts python3 -B -m scarplib.release dist
+	@$(SCARP) dist
 
 install: ## programs, library, scarp, manual, completions (PREFIX=/usr/local DESTDIR=)
-	@PYTHONPATH=scripts python3 -B -m scarplib.release install --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
+	@$(SCARP) install --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 uninstall: ## what install wrote (the same PREFIX and DESTDIR)
-	@PYTHONPATH=scripts python3 -B -m scarplib.release uninstall --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
+	@$(SCARP) uninstall --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 clean: ## remove results; the cache stays
 	rm -rf out build

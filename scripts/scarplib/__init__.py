@@ -6,12 +6,17 @@ drive        a drive before and beside its guest: described, checked, aged, save
 device_logs  readers of what a drive has written: its log page, and each of its log files
 guest        the guest: kernel and initramfs, the virtual machine, one fio job, a prompt
 results      what a run's files say: summary, table, pictures, report
-experiments  run, compare, determinism: several guests, and what they are compared by
+runs         run, compare, determinism: several guests, and what they are compared by
+replays      replay, array, convert: a trace or generator on the engine alone
 powercut     the power fails at many moments of a run, and what is left is checked
 own_drive    a drive of one's own: measured, a description fitted to it, the two compared
+sweep        one comparison on many drives and seeds, by Snakemake
 reproduce    experiments/*.toml run by scarp-replay; each row of a paper judged; pages written
 release      a tarball, an installed tree, pages of the manual
+completion   what bash and zsh offer while a command line is typed
 dev          what `make test`, `make lint` and `make bench…` run, and `scarp doctor`
 
-cli.py reads the command line and calls one of them; a package imports only from those above it.
+A package's command.py adds its commands to the tree of command_tree.py, and its options.py has
+options that other packages' commands share.  cli.py joins them all and calls the one that is
+typed.  A package imports only from those below it, which tests/scripts/test_scripts.py lists.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Any, NoReturn
 
 from scarplib import scheme_text
@@ -104,3 +105,18 @@ def add_cores(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="cells at once; 0: one for each core (default: 0)",
     )
+
+
+def add_out(parser: argparse.ArgumentParser) -> None:
+    """--out, of runs whose results are a new folder."""
+    parser.add_argument("--out", type=Path, metavar="DIR", help="results (default: out/<time>-…)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """--json, of what is printed."""
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def add_rounds(parser: argparse.ArgumentParser, usual: int) -> None:
+    """--rounds, of benchmarks."""
+    parser.add_argument("--rounds", type=integer("--rounds", 1, 100), default=usual, metavar="N")

@@ -13,8 +13,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from scarplib import arguments
+from scarplib import cli
 from scarplib.build import qemu
+from scarplib.command_tree import DEVELOPERS
 from scarplib.paths import ROOT
 from scarplib.release import dist, install
 from scarplib.version import abi, version
@@ -199,8 +200,10 @@ class Install(unittest.TestCase):
     def test_manual_and_completion(self) -> None:
         """A page for each command, with each option that --help has."""
         pages = {x.name: x.read_text() for x in (self.place / "share/man/man1").iterdir()}
-        commands = re.findall(r"^    ([a-z-]+)  ", self.run_there("scarp", "--help").stdout, re.M)
-        users = [x for x in commands if not x.startswith(arguments.OF_A_CHECKOUT)]
+        commands = re.findall(r"^  ([a-z][a-z-]*) ", self.run_there("scarp", "--help").stdout, re.M)
+        users = [x.name for x in cli.tree().listed.values() if x.section != DEVELOPERS]
+        # Nothing that needs a checkout is listed.
+        self.assertEqual(sorted(commands), sorted(users))
         self.assertGreater(len(users), 12)
         self.assertEqual(set(pages), {"scarp.1", *(f"scarp-{name}.1" for name in users)})
         for name in users:
@@ -226,7 +229,7 @@ class Install(unittest.TestCase):
         self.assertTrue(zsh.startswith("#compdef scarp\n") and zsh.endswith('\n_scarp "$@"\n'))
 
     def test_what_needs_a_checkout_is_told(self) -> None:
-        for name in ("test", "lint", "bench", "update-locks"):
+        for name in ("test", "lint", "bench", "update-locks", "install"):
             done = self.run_there("scarp", name)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
             self.assertIn(f"{name}: needs a checkout", done.stderr)
@@ -263,7 +266,7 @@ class Install(unittest.TestCase):
 class Links(unittest.TestCase):
     def test_the_librarys_names(self) -> None:
         """What programs ask for has the ABI's number, not the version's."""
-        links = install.tree().links
+        links = install.tree(cli.tree()).links
         self.assertEqual(links["lib/libscarp.so"], f"libscarp.so.{abi()}")
         self.assertEqual(links[f"lib/libscarp.so.{abi()}"], f"libscarp.so.{version()}")
 

@@ -36,9 +36,9 @@ sys.dont_write_bytecode = True
 
 from scarplib.build import present  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.experiments import run  # noqa: E402
 from scarplib.guest.file_system import FileSystem  # noqa: E402
 from scarplib.guest.user_guest import User  # noqa: E402
+from scarplib.runs import run  # noqa: E402
 
 JOB = ROOT / "fio-jobs" / "verify.fio"
 DEVICE = ROOT / "devices" / "demo.ini"

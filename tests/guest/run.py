@@ -45,7 +45,6 @@ from scarplib.build.qemu import VARIANTS, ensure_qemu  # noqa: E402
 from scarplib.device_logs import command_log, gc_log  # noqa: E402
 from scarplib.drive import age  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.experiments import determinism  # noqa: E402
 from scarplib.guest import vm  # noqa: E402
 from scarplib.guest.image import ensure_image, ensure_modules  # noqa: E402
 from scarplib.guest.programs import (  # noqa: E402
@@ -54,6 +53,7 @@ from scarplib.guest.programs import (  # noqa: E402
     ensure_programs,
 )
 from scarplib.own_drive import on_guest  # noqa: E402
+from scarplib.runs import determinism  # noqa: E402
 
 DEVICE = ROOT / "devices" / "demo.ini"
 # About 53 MiB for the host.

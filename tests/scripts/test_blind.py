@@ -19,8 +19,9 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from scarplib.build import present  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.own_drive import bench, blind, command, fit  # noqa: E402
+from scarplib.own_drive import bench, blind, fit, fitting, outputs  # noqa: E402
 from scarplib.own_drive.plan import MIB  # noqa: E402
+from typed import fit as run_fit  # noqa: E402
 
 
 class Trials(unittest.TestCase):
@@ -147,7 +148,7 @@ class TheFile(Trials):
         self.run_trials([1, 2])
         # Not written over, but replaced.
         self.assertEqual(other.read_text(), before)
-        self.assertTrue(self.out.read_text().startswith(command.BLIND))
+        self.assertTrue(self.out.read_text().startswith(outputs.BLIND))
         names = sorted(path.name for path in self.out.parent.iterdir())
         self.assertEqual(names, ["blind.json", "other"])
 
@@ -156,23 +157,23 @@ class TheFile(Trials):
         whole = self.out.read_text()
         for text in (
             whole[:-50],
-            command.BLIND + "}",
-            command.BLIND + ',\n "trials": [1]}',
-            command.BLIND + ',\n "trials": 1}',
+            outputs.BLIND + "}",
+            outputs.BLIND + ',\n "trials": [1]}',
+            outputs.BLIND + ',\n "trials": 1}',
             whole.replace('"tried"', '"tired"'),
             whole.replace('"seed": 1', '"seed": []', 1),
             whole.replace('"figures": []', '"figures": [1]'),
             whole.replace('"held": [', '"held": 5, "figures": [', 1),
-            command.BLIND + ',\n "trials": ' + 100_000 * "[",
+            outputs.BLIND + ',\n "trials": ' + 100_000 * "[",
         ):
             self.out.write_text(text)
             with (
                 self.assertRaises(UserError) as caught,
                 mock.patch.object(blind, "trial", self.trial),
-                mock.patch.object(command, "ensure_replay", lambda: Path("/bin/false")),
+                mock.patch.object(fitting, "ensure_replay", lambda: Path("/bin/false")),
                 contextlib.redirect_stdout(io.StringIO()),
             ):
-                command.fit_main(["--blind", "1", "-o", str(self.out)])
+                run_fit("--blind", "1", "-o", str(self.out))
             said = str(caught.exception)
             self.assertRegex(
                 said, f"^--out: '{self.out}' is no whole file of trials.*another file$"

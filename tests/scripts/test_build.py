@@ -21,11 +21,12 @@ from unittest import mock
 from scarplib.build import cache, compile, host_packages, library, qemu, replayer, requests
 from scarplib.dev import bench_engine, bench_realtime, upstream_tests
 from scarplib.errors import UserError
-from scarplib.experiments import manifest
 from scarplib.guest import image, programs
 from scarplib.guest.image import GuestImage
 from scarplib.paths import ROOT
-from scarplib.reproduce import replays, stale, sweep
+from scarplib.reproduce import replays, stale
+from scarplib.runs import manifest
+from scarplib.sweep import sweep
 from scarplib.version import version
 
 LONG_AGO = 1_000_000_000

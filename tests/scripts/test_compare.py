@@ -20,11 +20,11 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 import synthetic  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.experiments import compare_papers, run  # noqa: E402
-from scarplib.experiments import folder as folders  # noqa: E402
 from scarplib.guest.job import check_job_file  # noqa: E402
 from scarplib.results import summary  # noqa: E402
 from scarplib.results.fio import share_later  # noqa: E402
+from scarplib.runs import compare_papers, run  # noqa: E402
+from scarplib.runs import folder as folders  # noqa: E402
 
 MADE = {
     "qemu": {"version": "10.0.x"},

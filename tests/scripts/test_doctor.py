@@ -20,9 +20,9 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from scarplib.dev import bench_engine, bench_realtime, doctor  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.experiments import folder as folders  # noqa: E402
 from scarplib.guest import host_load, realtime  # noqa: E402
 from scarplib.results.pictures.self_test import figure_self_test  # noqa: E402
+from scarplib.runs import folder as folders  # noqa: E402
 from test_realtime import Folder  # noqa: E402
 
 

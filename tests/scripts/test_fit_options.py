@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import json
 import math
 import os
 import resource
-import signal
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -25,9 +22,11 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 from scarplib import cli  # noqa: E402
 from scarplib.build import venv  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.own_drive import cited, command, figures, fit, model, on_replayer, probe_file  # noqa: E402
-from scarplib.own_drive.fit_options import fit_options, fit_parser  # noqa: E402
+from scarplib.own_drive import cited, figures, fit, fitting, model, on_replayer, outputs, probe_file  # noqa: E402
+from scarplib.own_drive.options import TAKES  # noqa: E402
 from scarplib.own_drive.plan import MIB  # noqa: E402
+from typed import fit as run_fit  # noqa: E402
+from typed import fit_options  # noqa: E402
 
 # Of each option a value that is none of its usual ones, and one that is.
 VALUES = {
@@ -61,7 +60,7 @@ class Scratch(unittest.TestCase):
 
     def refused(self, said: str, *words: str | Path) -> None:
         with self.assertRaisesRegex(UserError, said):
-            command.fit_main([str(word) for word in words])
+            run_fit(*map(str, words))
 
 
 class NoneIsIgnored(Scratch):
@@ -71,18 +70,17 @@ class NoneIsIgnored(Scratch):
         return ["no.ini", *([way, "no.json"] if way else [])]
 
     def test_each_is_of_a_way_or_refused(self) -> None:
-        known = vars(fit_parser().parse_args([]))
-        self.assertEqual(set(VALUES), known.keys() - {"input", "check", "beside", "blind"})
+        self.assertEqual(set(VALUES), {name for names in TAKES.values() for name in names})
         for way, takes in WAYS.items():
             for name, values in VALUES.items():
                 for value in values:
                     words = [*self.words(way), f"--{name}", *([value] if value else [])]
                     if name in takes:
-                        fit_options(words)
+                        fit_options(*words)
                         continue
                     why = f"does nothing with {way}" if way else "needs --"
                     with self.assertRaisesRegex(UserError, f"^--{name}: {why}"):
-                        fit_options(words)
+                        fit_options(*words)
 
     def test_ways_exclude_each_other(self) -> None:
         self.refused("^--beside: excludes --check$", "a.ini", "--check", "p", "--beside", "t")
@@ -101,13 +99,13 @@ class NoneIsIgnored(Scratch):
         self.assertEqual(err.getvalue(), "scarp: error: --rows: needs --beside\n")
 
     def test_usual_values(self) -> None:
-        found = fit_options(["p.json"])
+        found = fit_options("p.json")
         self.assertEqual((found.minutes, found.seed, found.cores), (10, 1, 0))
-        found = fit_options(["p.json", "--seed", "0"])
+        found = fit_options("p.json", "--seed", "0")
         self.assertEqual(found.seed, 0)
-        found = fit_options(["--blind", "3"])
+        found = fit_options("--blind", "3")
         self.assertEqual((found.mib, found.guests, found.first), (2048, 0, 1))
-        found = fit_options(["a.ini", "--beside", "t.csv"])
+        found = fit_options("a.ini", "--beside", "t.csv")
         self.assertEqual((found.rows, found.scheme), ("all", "baseline"))
 
 
@@ -126,7 +124,7 @@ class FiguresForPrograms(Scratch):
         probe = self.folder / "probe.json"
         probe_file.Probe({"bytes": 32 * MIB}, 32 * MIB, 1).write(probe)
         with (
-            mock.patch.object(command, "ensure_replay", lambda: Path("/bin/false")),
+            mock.patch.object(fitting, "ensure_replay", lambda: Path("/bin/false")),
             mock.patch.object(on_replayer.Replayed, "logical_bytes", lambda _: 32 * MIB),
             mock.patch.object(on_replayer, "probe", lambda *_, **__: probe_file.load(probe)),
             mock.patch.object(figures, "compare", lambda *_: list(self.FIGURES)),
@@ -135,7 +133,7 @@ class FiguresForPrograms(Scratch):
             contextlib.redirect_stdout(io.StringIO()),
             contextlib.redirect_stderr(io.StringIO()),
         ):
-            command.fit_main(list(words))
+            run_fit(*words)
 
     def test_of_a_probe_in_place_of_a_description_are_none(self) -> None:
         probe = self.folder / "probe.json"
@@ -197,13 +195,13 @@ class NowhereToWrite(Scratch):
         for i in range(500):
             found.set(f"geometry.key{i}", i, model.READ)
         done = fit.Fit(found, probe_file.Probe({}, 0, 0))
-        for path, begins in ((out, command.FITTED), (keys, command.FIT)):
+        for path, begins in ((out, outputs.FITTED), (keys, outputs.FIT)):
             path.write_text(begins)
         for room, left in ((1000, out), (10_000, keys)):
             before = left.read_text()
             with (
                 mock.patch.object(fit, "fit", lambda *_: done),
-                mock.patch.object(command, "ensure_replay", lambda: Path("/bin/false")),
+                mock.patch.object(fitting, "ensure_replay", lambda: Path("/bin/false")),
                 contextlib.redirect_stdout(io.StringIO()),
                 self.room(room),
             ):
@@ -222,80 +220,29 @@ class NowhereToWrite(Scratch):
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
-    def main(self, what: str, out: str = "") -> tuple[int, str]:
-        """The half of it that runs where SciPy is, with this in place of a fit."""
-        text = (
-            "import sys\nfrom scarplib.own_drive import command\n"
-            f"def fit_main(_):\n    {what}\n    return 0\n"
-            "command.fit_main = fit_main\nsys.exit(command.main())\n"
-        )
-        with Path(out or os.devnull).open("w") as stream:
-            done = subprocess.run(
-                [sys.executable, "-Bc", text],
-                cwd=ROOT / "scripts",
-                stdout=stream,
-                stderr=subprocess.PIPE,
-                text=True,
-                check=False,
-            )
-        return done.returncode, done.stderr
-
-    def test_what_nobody_expects_is_one_line(self) -> None:
-        self.assertEqual(self.main("print(1)"), (0, ""))
-        self.assertEqual(
-            self.main("open('/no/such/file')"),
-            (1, "scarp: error: /no/such/file: No such file or directory\n"),
-        )
-        said = (1, "scarp: error: No space left on device\n")
-        self.assertEqual(self.main("print(1)", "/dev/full"), said)
-        self.assertEqual(self.main("print(1, flush=True)", "/dev/full"), said)
-
-    def test_a_reader_that_has_had_enough(self) -> None:
-        self.assertEqual(self.main("raise BrokenPipeError"), (1, ""))
-
 
 class AnInterruptedOne(Scratch):
-    """`scarp fit` runs where SciPy is, as a process of its own."""
+    """`scarp fit` goes on where SciPy is, as the same process."""
 
-    def end(self, child: str, told: str) -> tuple[int, str]:
-        """The parent's status and output; `told`: who gets SIGINT, "both" as by a terminal."""
-        text = (
-            "import os, sys\nfrom scarplib import cli\ncli.ENDS_S = 5\n"
-            f"sys.exit(cli._status([sys.executable, '-c', {child!r}], dict(os.environ)))\n"
-        )
-        with subprocess.Popen(
-            [sys.executable, "-Bc", text],
-            cwd=ROOT / "scripts",
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            # Whoever runs the suite in the background has it ignored.
-            preexec_fn=functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler),
-        ) as parent:
-            assert parent.stdout
-            self.assertEqual(parent.stdout.readline(), "begun\n")
-            (os.killpg if told == "both" else os.kill)(parent.pid, signal.SIGINT)
-            said = parent.communicate()[0]
-        return parent.returncode, said
+    def test_is_the_same_process(self) -> None:
+        """Whoever waits for it, or interrupts it, has to do with no other."""
+        with (
+            mock.patch.object(venv, "ensure_venv", lambda _: Path("/elsewhere/bin/python")),
+            mock.patch.object(os, "execv", side_effect=KeyboardInterrupt) as became,
+            contextlib.redirect_stderr(io.StringIO()),
+        ):
+            self.assertEqual(cli.main(["--unlocked", "fit", "p.json", "--seed", "3"]), 130)
+        python, words = became.call_args[0]
+        self.assertEqual(python, Path("/elsewhere/bin/python"))
+        self.assertEqual(words[3:], ["fit", "p.json", "--seed", "3"])
 
-    # It takes its files away for longer than Python waits by itself, a quarter of a second.
-    CHILD = """import signal, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
-try:
-    print("begun", flush=True)
-    time.sleep(600)
-except KeyboardInterrupt:
-    time.sleep(1)
-    print("tidied")
-    raise SystemExit(130)
-"""
-
-    def test_ends_in_its_own_way(self) -> None:
-        self.assertEqual(self.end(self.CHILD, "both"), (130, "tidied\n"))
-
-    def test_is_told_if_its_parent_alone_was(self) -> None:
-        with_less = self.CHILD.replace("time.sleep(1)", "pass")
-        self.assertEqual(self.end(with_less, "parent"), (130, "tidied\n"))
+    def test_is_there_already(self) -> None:
+        here = Path(sys.prefix) / "bin" / "python"
+        with (
+            mock.patch.object(venv, "ensure_venv", lambda _: here),
+            mock.patch.object(os, "execv", self.fail),
+        ):
+            venv.go_on_with(venv.FIT_PACKAGES, ["fit"])
 
     def test_says_that_the_same_command_goes_on(self) -> None:
         out = self.folder / "x.ini"
@@ -307,11 +254,11 @@ except KeyboardInterrupt:
         said = io.StringIO()
         with (
             mock.patch.object(fit, "fit", begun),
-            mock.patch.object(command, "ensure_replay", lambda: Path("/bin/false")),
+            mock.patch.object(fitting, "ensure_replay", lambda: Path("/bin/false")),
             contextlib.redirect_stderr(said),
             self.assertRaises(KeyboardInterrupt),
         ):
             probe = self.folder / "probe.json"
             probe_file.Probe({"bytes": 32 * MIB}, 32 * MIB, 1).write(probe)
-            command.fit_main([str(probe), "-o", str(out)])
+            run_fit(str(probe), "-o", str(out))
         self.assertRegex(said.getvalue(), r"x\.tried\.jsonl: .*the same command goes on with it")

@@ -25,9 +25,9 @@ import synthetic  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.drive import image_file, start  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.experiments import determinism, manifest, run  # noqa: E402
-from scarplib.experiments import folder as folders  # noqa: E402
 from scarplib.guest.job import Job, task_text  # noqa: E402
+from scarplib.runs import determinism, manifest, run  # noqa: E402
+from scarplib.runs import folder as folders  # noqa: E402
 
 
 class Flow(unittest.TestCase):

@@ -13,8 +13,9 @@ from pathlib import Path
 from unittest import mock
 
 from scarplib.errors import UserError
-from scarplib.experiments import folder as folders
-from scarplib.experiments import replay
+from scarplib.replays import replay
+from scarplib.runs import folder as folders
+from typed import typed
 
 
 class Folders(unittest.TestCase):
@@ -88,7 +89,7 @@ class Folders(unittest.TestCase):
                 mock.patch.object(replay, "_check", mock.Mock(side_effect=UserError("no scheme"))),
                 self.assertRaisesRegex(UserError, "no scheme"),
             ):
-                replay.main(words)
+                replay.main(typed("replay", *words))
             self.assertEqual([path.name for path in self.top.rglob("*")], ["mine"] * there)
 
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from refused import Refused  # noqa: E402
-from scarplib.experiments import parts  # noqa: E402
+from scarplib.runs import parts  # noqa: E402
 
 
 class Times(unittest.TestCase):

@@ -26,7 +26,6 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
 from refused import Refused  # noqa: E402
-from scarplib import arguments  # noqa: E402
 from scarplib.device_logs.command_log import CAUSES  # noqa: E402
 from scarplib.drive import image_file  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
@@ -37,7 +36,6 @@ from scarplib.guest.user_task import UserTask  # noqa: E402
 from scarplib.powercut import (  # noqa: E402
     check_guest,
     checks,
-    command,
     cuts,
     fio_durable,
     judge,
@@ -47,12 +45,14 @@ from scarplib.powercut import (  # noqa: E402
     record,
     recording,
     report,
+    ways,
 )
 from scarplib.powercut import run as run_module  # noqa: E402
 from scarplib.powercut.check_guest import CheckGuest, Verdict, What  # noqa: E402
 from scarplib.powercut.cuts import Cut, Tried, Which  # noqa: E402
 from scarplib.powercut.judge import Checked, Judged  # noqa: E402
 from scarplib.powercut.recording import Drive, Recording  # noqa: E402
+from typed import typed  # noqa: E402
 
 IMAGE = GuestImage(Path("kernel"), Path("initramfs"), {})
 
@@ -92,7 +92,7 @@ def a_recording(folder: Path, **more: Any) -> Recording:
 
 class Arguments(Refused):
     def asked(self, *words: str) -> argparse.Namespace:
-        return arguments.parser().parse_args(["powercut", *words])
+        return typed("powercut", *words)
 
     def test_which_cuts(self) -> None:
         for text in ("5", "5-9", "5,7+3", "1-4,9+12,20"):
@@ -144,18 +144,18 @@ class Arguments(Refused):
 
     def test_own_workloads(self) -> None:
         options = self.asked("--check", "sqlite")
-        command.complete(options)
+        ways.complete(options)
         self.assertEqual((options.fs, options.packages), ("ext4", ["sqlite3"]))
         self.assertEqual(options.script.name, "powercut-sqlite.sh")
         options = self.asked("--check", "fio")
-        command.complete(options)
+        ways.complete(options)
         self.assertEqual((options.fs, options.job.name), (None, "power-cut.fio"))
         # A workload of the user's own stays.
         options = self.asked("--check", "fs", "--script", "mine.sh", "--fs", "xfs")
-        command.complete(options)
+        ways.complete(options)
         self.assertEqual((options.script, options.fs), (Path("mine.sh"), "xfs"))
         options = self.asked("--check", "fs", "--over", "btrfs", "--drives", "2")
-        command.complete(options)
+        ways.complete(options)
         self.assertEqual(options.fs, "btrfs")
 
 

@@ -34,8 +34,10 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 from refused import Refused  # noqa: E402
 from scarplib.build.requests import ensure_requests  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.own_drive import command, features, fit, model, on_drive, probe_file, safety  # noqa: E402
+from scarplib.own_drive import features, fit, model, on_drive, outputs, probe_file, safety  # noqa: E402
 from scarplib.own_drive.plan import MIB, Known, Plan, Step  # noqa: E402
+from typed import fit as run_fit  # noqa: E402
+from typed import probe as run_probe  # noqa: E402
 
 # Another run of these tests at the same time has loop devices on files of other names.
 A, B = f"{os.getpid()}-a.img", f"{os.getpid()}-b.img"
@@ -174,7 +176,7 @@ class HeldFromCheckToEnd(Scratch):
             mock.patch.object(safety, "target", checked),
             self.assertRaisesRegex(UserError, "enough"),
         ):
-            command.probe_main([str(self.image(A)), "-o", str(self.folder / "x.json")])
+            run_probe(str(self.image(A)), "-o", str(self.folder / "x.json"))
         self.assertEqual(order, ["built", "checked"])
 
     def test_a_name_that_changes_hands_is_not_followed(self) -> None:
@@ -487,7 +489,7 @@ class WhatIsThere(Scratch, Refused):
         if command_word == "probe":
             return self.error("probe", *words)
         with self.assertRaises(UserError) as caught:
-            command.fit_main(list(words))
+            run_fit(*words)
         return str(caught.exception)
 
     def test_another_drives_result(self) -> None:
@@ -528,25 +530,25 @@ class WhatIsThere(Scratch, Refused):
               str(self.folder / "old.tried.jsonl")], "is another file of this command"),
         ):  # fmt: skip
             with self.assertRaises(UserError) as caught:
-                command.fit_main([str(probe), *(["-o", "x.ini"] * ("-o" not in words)), *words])
+                run_fit(str(probe), *(["-o", "x.ini"] * ("-o" not in words)), *words)
             self.assertIn(said, str(caught.exception))
         with self.assertRaisesRegex(UserError, "exists, and is not of this command"):
-            command.fit_main(["--blind", "1", "-o", str(keys)])
+            run_fit("--blind", "1", "-o", str(keys))
         self.assertEqual(keys.read_text(), '{"mine": 1}')
         # What it wrote itself it writes anew: then it comes to the probe, which lacks all.
         mine.write_text("# Fitted to old.json by `scarp fit`; docs/your-drive.md.\n")
         keys.write_text('{\n "schema": "scarp-fit-1",\n')
         with self.assertRaisesRegex(UserError, "is not whole"):
-            command.fit_main([str(probe), "-o", str(mine), "--json", str(keys)])
+            run_fit(str(probe), "-o", str(mine), "--json", str(keys))
 
     def test_what_fit_writes_it_knows_again(self) -> None:
         found = model.Model()
         found.set("geometry.channels", 2, model.READ)
         path = self.folder / "x.ini"
-        found.write(path, f"{command.FITTED[2:]} x.json")
-        self.assertTrue(path.read_text().startswith(command.FITTED))
+        found.write(path, f"{outputs.FITTED[2:]} x.json")
+        self.assertTrue(path.read_text().startswith(outputs.FITTED))
         whole = fit.Fit(found, probe_file.Probe({}, 0, 0)).json()
-        self.assertTrue(json.dumps(whole, indent=1).startswith(command.FIT))
+        self.assertTrue(json.dumps(whole, indent=1).startswith(outputs.FIT))
 
     def test_the_scratch_is_nobodys_file(self) -> None:
         mine = self.folder / "old.json.new"
@@ -826,7 +828,7 @@ class WhoItIs(Scratch, Refused):
         with mock.patch.object(on_drive, "probe", lambda *_, **__: None):
             for _ in range(2):
                 with contextlib.redirect_stdout(io.StringIO()):
-                    self.assertEqual(command.probe_main([str(path), *words]), 0)
+                    self.assertEqual(run_probe(str(path), *words), 0)
             # The same name and size, and yet another file.
             path.rename(self.folder / B)
             self.image(A, 32)

@@ -24,18 +24,18 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
 from refused import Refused  # noqa: E402
-from scarplib import cli  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.device_logs import command_log, engine_tables, lateness_log, log_page  # noqa: E402
 from scarplib.device_logs.log_file import HEADER, LogError, rows  # noqa: E402
 from scarplib.drive.image_file import DriveImage  # noqa: E402
 from scarplib.drive.start import Start  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.experiments import run  # noqa: E402
 from scarplib.guest import drives_job, host_load, realtime, vm  # noqa: E402
 from scarplib.results import drives, drives_report, lateness, summary, truth  # noqa: E402
 from scarplib.results.pictures.lateness import figure_lateness  # noqa: E402
 from scarplib.results.table import table_text  # noqa: E402
+from scarplib.runs import run  # noqa: E402
+from scarplib.runs.command import compared  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 LATE_NS = 5_000
@@ -75,7 +75,7 @@ class Folder(unittest.TestCase):
 
 def cli_settings(*words: str) -> Any:
     """What `scarp compare` would do with these options."""
-    return cli.compared(words)
+    return compared(words)
 
 
 class Options(Refused, Folder):

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
+from scarplib.command_tree import Tree
 from scarplib.paths import ROOT
 from scarplib.release import install
 from scarplib.version import version
@@ -61,13 +62,13 @@ class Installed(unittest.TestCase):
             ):
                 place = Path(name) / "prefix"
                 if before:
-                    install.install(place)
+                    install.install(place, Tree())
                 with (
-                    mock.patch.object(install, "tree", lambda: self.plan),
+                    mock.patch.object(install, "tree", lambda _: self.plan),
                     mock.patch.object(install, "_put", self.interrupt),
                     self.assertRaises(KeyboardInterrupt),
                 ):
-                    install.install(place)
+                    install.install(place, Tree())
                 self.assertTrue((place / "bin").is_dir())
                 recorded = json.loads((place / "share/scarp/installed.json").read_text())
                 # Its programs may be of either version.
@@ -86,11 +87,11 @@ class Installed(unittest.TestCase):
         plan = replace(self.plan, files=files, programs={"bin/scarp-replay"})
         with (
             tempfile.TemporaryDirectory() as folder,
-            mock.patch.object(install, "tree", lambda: plan),
+            mock.patch.object(install, "tree", lambda _: plan),
             mock.patch.object(install, "_copy"),
             contextlib.redirect_stdout(io.StringIO()),
         ):
-            install.install(Path(folder))
+            install.install(Path(folder), Tree())
             recorded = json.loads((Path(folder) / "share/scarp/installed.json").read_text())
         self.assertEqual(recorded["programs"], {"scarp-replay": "key"})
 
@@ -99,11 +100,11 @@ class Installed(unittest.TestCase):
         self.addCleanup(os.umask, before)
         with (
             tempfile.TemporaryDirectory() as name,
-            mock.patch.object(install, "tree", lambda: self.plan),
+            mock.patch.object(install, "tree", lambda _: self.plan),
             contextlib.redirect_stdout(io.StringIO()),
         ):
             place = Path(name) / "prefix"
-            self.assertEqual(install.install(place), 0)
+            self.assertEqual(install.install(place, Tree()), 0)
             for path in (place, *place.rglob("*")):
                 wanted = 0o755 if path.is_dir() else 0o644
                 self.assertEqual(path.stat().st_mode & 0o777, wanted, path)

@@ -18,16 +18,19 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 import synthetic  # noqa: E402
 from refused import Refused  # noqa: E402
-from scarplib import cli, completion, scheme_text  # noqa: E402
+from scarplib import cli, scheme_text  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
+from scarplib.completion import words as words_module  # noqa: E402
 from scarplib.drive import age, check, choices, start  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.experiments import run, run_drives  # noqa: E402
 from scarplib.guest import vm  # noqa: E402
 from scarplib.option_types import one_scheme, scheme_list  # noqa: E402
-from scarplib.reproduce import sweep  # noqa: E402
 from scarplib.results import in_words, summary  # noqa: E402
 from scarplib.results.pictures import schemes as looks  # noqa: E402
+from scarplib.runs import run, run_drives  # noqa: E402
+from scarplib.runs.command import compared  # noqa: E402
+from scarplib.sweep import sweep  # noqa: E402
+from typed import swept  # noqa: E402
 
 DEMO = str(ROOT / "devices" / "demo.ini")
 # As `scarp-replay --list` has them.
@@ -160,12 +163,12 @@ class Commands(Refused):
     def test_a_sweeps_cells_are_told_and_kept_apart(self) -> None:
         found = []
         for schemes in ("a,b:x=1", "a,b:x=2"):
-            of, _ = sweep.parse(["--devices", DEMO, "--seeds", "1", "--schemes", schemes])
+            of = swept("--devices", DEMO, "--seeds", "1", "--schemes", schemes)
             (cell,) = sweep.cells(of, "p", Path("out"))
             self.assertEqual(sweep.command(of, cell, Path("o"))[-2:], ["--schemes", schemes])
             found.append(cell.path)
         self.assertNotEqual(*found)
-        self.assertEqual(cli.compared(of.rest).schemes, ["a", "b:x=2"])
+        self.assertEqual(compared(of.rest).schemes, ["a", "b:x=2"])
 
 
 class Results(unittest.TestCase):
@@ -231,7 +234,7 @@ class Completed(unittest.TestCase):
     def test_parameters(self) -> None:
         with (
             mock.patch.object(choices, "listed", lambda _: [LISTED]),
-            mock.patch.object(completion, "_replayer", lambda: Path("x")),
+            mock.patch.object(words_module, "_replayer", lambda: Path("x")),
         ):
             for line, expected in (
                 ("run --schemes baseline,d-choices:", ["baseline,d-choices:d="]),
@@ -246,7 +249,7 @@ class Completed(unittest.TestCase):
                 ("replay --schemes d-choices:", ["d-choices:d="]),
             ):
                 with self.subTest(line):
-                    self.assertEqual(completion.words(line.split(" ")), expected)
+                    self.assertEqual(words_module.completed(cli.tree(), line.split(" ")), expected)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ from scarplib.paths import SCRIPTS
 LIBRARY = SCRIPTS / "scarplib"
 # A package imports from those before it; the modules beside them, which all may use, are first.
 ORDER = (
-    *("paths", "version", "errors", "scheme_text", "option_types", "whole_file"),
-    *("build", "drive", "device_logs", "guest", "results", "experiments"),
-    *("powercut", "own_drive"),
-    *("reproduce", "dev", "arguments", "completion", "release", "cli"),
+    *("paths", "version", "errors", "scheme_text", "option_types", "whole_file", "command_tree"),
+    *("build", "drive", "device_logs", "guest", "results", "runs", "replays"),
+    *("powercut", "own_drive", "sweep"),
+    *("reproduce", "dev", "completion", "release", "cli"),
 )
 
 

@@ -18,9 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from refused import Refused  # noqa: E402
-from scarplib import cli  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.reproduce import command, sweep, sweep_page  # noqa: E402
+from scarplib.runs.command import compared  # noqa: E402
+from scarplib.sweep import cells, page, sweep  # noqa: E402
+from typed import swept, typed  # noqa: E402
 
 DEMO, SMALL = (str(ROOT / "devices" / f"{name}.ini") for name in ("demo", "hpdc18-small"))
 GOOD = ("--devices", DEMO, "--seeds", "1-2")
@@ -33,8 +34,11 @@ class Folder(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.folder = Path(temporary.name)
 
+    def sweep(self, *words: str) -> int:
+        return sweep.run(swept(*words), "", typed("sweep", *words))
+
     def of(self, *arguments: str) -> sweep.Sweep:
-        return sweep.parse([*GOOD, *arguments])[0]
+        return swept(*GOOD, *arguments)
 
 
 class Arguments(Refused):
@@ -70,7 +74,7 @@ class Arguments(Refused):
                     self.assertIn(word, line)
 
     def test_seeds(self) -> None:
-        found, _ = sweep.parse(["--devices", DEMO, "--seeds", "7,1-3"])
+        found = swept("--devices", DEMO, "--seeds", "7,1-3")
         self.assertEqual(found.seeds, (7, 1, 2, 3))
 
 
@@ -81,7 +85,7 @@ class Cells(Folder):
     def test_what_other_settings_gave_is_not_taken_for_these(self) -> None:
         usual = self.paths(self.of())
         self.assertEqual(len(usual), 2)
-        more, _ = sweep.parse(["--devices", f"{SMALL},{DEMO}", "--seeds", "1-3"])
+        more = swept("--devices", f"{SMALL},{DEMO}", "--seeds", "1-3")
         # More seeds and drives leave the others where they are.
         self.assertLess(set(usual), set(self.paths(more)))
         self.assertFalse(set(usual) & set(self.paths(self.of("--age", "800"))))
@@ -111,9 +115,9 @@ class Cells(Folder):
         with (
             mock.patch("scarplib.build.qemu.ensure_qemu", lambda: qemu),
             mock.patch("scarplib.guest.image.ensure_image", lambda: guest),
-            mock.patch("scarplib.cli._job", lambda *_: job),
+            mock.patch("scarplib.runs.command.job_of", lambda *_: job),
         ):
-            asked = cli.compared(self.of().rest)
+            asked = compared(self.of().rest)
             seen = {sweep.program(asked)}
             for path in (job, guest.kernel, guest.initramfs):
                 path.write_text("filename=${SCARP_DEV}\n\n")
@@ -165,10 +169,10 @@ class Cells(Folder):
         unchanged.start()
         self.addCleanup(unchanged.stop)
         with program(good.format(cell.path.with_suffix(".run"))):
-            self.assertEqual(sweep.run_cell(path, 0, cli.compared), 0)
+            self.assertEqual(sweep.run_cell(path, 0), 0)
         self.assertEqual([p.name for p in cell.path.parent.iterdir()], ["1.json"])
         with program(bad), mock.patch("builtins.print") as said:
-            self.assertEqual(sweep.run_cell(path, 1, cli.compared), 1)
+            self.assertEqual(sweep.run_cell(path, 1), 1)
         self.assertIn("seed 2: scarp: error: it is full", said.call_args[0][0])
         self.assertFalse(other.path.exists())
 
@@ -176,7 +180,7 @@ class Cells(Folder):
         device = self.folder / "d.ini"
         device.write_text("[a]\n")
         given = ["--devices", str(device), "--seeds", "1", *REPLAYED[len(GOOD) :]]
-        of, _ = sweep.parse(given)
+        of = swept(*given)
         out = self.folder / "out"
         (cell,) = sweep.cells(of, "first", out)
         path = sweep.write(of, [cell], out)
@@ -194,7 +198,7 @@ class Cells(Folder):
                 mock.patch.object(sweep, "command", lambda *_: [sys.executable, str(file)]),
                 mock.patch("builtins.print") as said,
             ):
-                self.assertEqual(sweep.run_cell(path, 0, cli.compared), 0 if text == good else 1)
+                self.assertEqual(sweep.run_cell(path, 0), 0 if text == good else 1)
             return str(said.call_args[0][0]) if said.call_args else ""
 
         for program, text in (("second", edits), ("first", edits)):
@@ -212,8 +216,13 @@ class Snakemake(Folder):
         program.write_text(f"#!/bin/sh\n{text}\n")
         program.chmod(0o755)
         with mock.patch.object(sys, "executable", str(program)):
-            return command.snakemake(
-                [self.folder / name for name in names], self.folder / "work", 1, ["a=b"], ["--more"]
+            return cells.run_missing(
+                Path("Snakefile"),
+                [self.folder / name for name in names],
+                self.folder / "work",
+                1,
+                ["a=b"],
+                ["--more"],
             )
 
     def test_what_is_said_of_its_end(self) -> None:
@@ -241,7 +250,7 @@ class Snakemake(Folder):
             mock.patch.object(sweep, "_run", run),
         ):
             for name in ("a", "b"):
-                sweep.sweep("", [*GOOD, "--out", str(self.folder / name)])
+                self.sweep(*GOOD, "--out", str(self.folder / name))
         # Each folder has its own.
         self.assertEqual(len(taken), 2)
 
@@ -252,7 +261,7 @@ class Out(Folder):
     def test_another_commands_report_stays(self) -> None:
         (self.folder / "report.html").write_text("another's")
         with self.assertRaisesRegex(UserError, "neither empty nor a sweep's"):
-            sweep.sweep("", [*REPLAYED, "--out", str(self.folder)])
+            self.sweep(*REPLAYED, "--out", str(self.folder))
         self.assertEqual((self.folder / "report.html").read_text(), "another's")
         with self.assertRaisesRegex(UserError, "is a file"):
             sweep.check_out(self.folder / "report.html")
@@ -269,13 +278,11 @@ class Out(Folder):
         sweep.check_out(self.folder / 'a, b\'s "ü"')
         device = self.folder / "{x}.ini"
         device.touch()
-        (cell,) = sweep.cells(
-            sweep.parse(["--devices", str(device), "--seeds", "1"])[0], "", self.folder
-        )
+        (cell,) = sweep.cells(swept("--devices", str(device), "--seeds", "1"), "", self.folder)
         self.assertNotIn("{", str(cell.path))
 
     def test_a_checkout_whose_name_has_a_space(self) -> None:
-        text = (ROOT / "experiments" / "Snakefile").read_text()
+        text = (ROOT / "scripts" / "scarplib" / "sweep" / "cells.smk").read_text()
         (command,) = [line for line in text.splitlines() if "{python" in line]
         self.assertEqual(re.findall(r"\{(?:scripts|python)(.*?)\}", command), [":q", ":q"])
 
@@ -296,29 +303,29 @@ class Page(Folder):
         }
 
     def test_means_and_paired_changes(self) -> None:
-        found = sweep_page.rows(self.seeds())
+        found = page.rows(self.seeds())
         at = next(i for i, row in enumerate(found) if row[0] == "  p50")
         # Seeds 1 to 3: a mean of two, and 4.303 standard errors.
         self.assertEqual(found[at][1], ["4.00 µs ± 4.97 µs", "2.00 µs ± 2.48 µs"])
         # The seeds differ much, but each is half of what it is compared with.
         self.assertEqual(found[at + 1], ("    against slow", ["", "-50.0 % ± 0.0"]))
-        one = sweep_page.rows({1: self.seeds()[1]})
+        one = page.rows({1: self.seeds()[1]})
         self.assertIn(("  p50", ["2.00 µs", "1.00 µs"]), one)
 
     def test_a_seed_without_a_scheme(self) -> None:
         seeds = self.seeds()
         del seeds[1]["schemes"]["fast"]
-        found = dict(sweep_page.rows(seeds))
+        found = dict(page.rows(seeds))
         self.assertEqual(found["  write amplification"], ["2.000 ± 0.000", "2.000 ± 0.000"])
 
     def test_files(self) -> None:
-        text = sweep_page.write(self.folder, {DEMO: self.seeds()})
+        text = page.write(self.folder, {DEMO: self.seeds()})
         self.assertIn("demo.ini: 3 seeds", text)
         rows = (self.folder / "sweep.csv").read_text().splitlines()
         self.assertIn(f"{DEMO},2,fast,reads,p50,2000", rows)
-        page = (self.folder / "report.html").read_text()
-        self.assertIn("data:image/png", page)
-        self.assertIn("-50.0 % ± 0.0", page)
+        report = (self.folder / "report.html").read_text()
+        self.assertIn("data:image/png", report)
+        self.assertIn("-50.0 % ± 0.0", report)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from refused import Refused  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.build import kselftest, locks  # noqa: E402
 from scarplib.dev import suites, tap  # noqa: E402
+from scarplib.drive import choices  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import progress  # noqa: E402
 
@@ -168,7 +169,7 @@ class Ends(Refused):
             (OSError(28, "No space left on device"), "No space left on device"),
             (PermissionError(13, "Permission denied", "/root/x"), "/root/x: Permission denied"),
         ):
-            with mock.patch.dict(cli.COMMANDS, {"devices": mock.Mock(side_effect=error)}):
+            with mock.patch.object(choices, "drives_text", mock.Mock(side_effect=error)):
                 self.assertEqual(self.error("devices"), f"scarp: error: {said}")
 
     def test_a_full_disk_behind_the_output(self) -> None:

@@ -23,7 +23,6 @@ from refused import Refused  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.experiments import run  # noqa: E402
 from scarplib.guest import script, shell, user_guest, user_kernel, user_packages  # noqa: E402
 from scarplib.guest.file_system import FileSystem, check_room, chosen  # noqa: E402
 from scarplib.guest.image import GuestImage  # noqa: E402
@@ -33,6 +32,7 @@ from scarplib.guest.user_task import UserTask  # noqa: E402
 from scarplib.results import file_system, summary  # noqa: E402
 from scarplib.results import script as results_script  # noqa: E402
 from scarplib.results.table import table_text  # noqa: E402
+from scarplib.runs import run  # noqa: E402
 
 DATABASE = ROOT / "fio-jobs" / "database.fio"
 MIB = 1 << 20

@@ -20,7 +20,7 @@ import synthetic  # noqa: E402
 from refused import Refused  # noqa: E402
 from scarplib import cli, whole_file  # noqa: E402
 from scarplib.device_logs import as_csv  # noqa: E402
-from scarplib.experiments import foreign_traces  # noqa: E402
+from scarplib.replays import foreign_traces  # noqa: E402
 
 _EVENTS = """BeginHeader
 DiskRead, TimeStamp, Process, ByteOffset, IOSize, DiskNum

@@ -7,6 +7,7 @@ Which versions, and with which checksums: scripts/locks/python-*.txt (build/lock
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step
 from scarplib.build.host_packages import ensure_packages
 from scarplib.errors import UserError
+from scarplib.paths import SCRIPTS
 
 # What pictures, tests and lint need.  Newer linters, and newer types of what they look at, would
 # find new faults in old code.
@@ -154,3 +156,16 @@ def ensure_venv(packages: tuple[str, ...] = PACKAGES) -> Path:
                 obtain(python, each, "install", "--quiet", "--no-build-isolation")
         mark.write_text(wanted)
     return python
+
+
+def go_on_with(packages: tuple[str, ...], words: Sequence[str]) -> None:
+    """Returns in a Python that has these packages; any other becomes `scarp WORDS` in that one.
+
+    The process stays the same: whoever waits for it, or interrupts it, notices nothing.
+    """
+    python = ensure_venv(packages)
+    if Path(sys.prefix).resolve() == python.parent.parent.resolve():
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(python, [str(python), "-B", str(SCRIPTS / "scarp"), *words])

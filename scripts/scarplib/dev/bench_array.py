@@ -20,10 +20,10 @@ from typing import Any
 
 from scarplib.drive import age
 from scarplib.errors import UserError
-from scarplib.experiments import run
 from scarplib.guest.drives_job import DrivesJob, prepare, run_drives_job
 from scarplib.guest.programs import NoFioSources
 from scarplib.paths import FIO_JOBS, ROOT
+from scarplib.runs import run
 
 DEVICE = ROOT / "devices" / "demo.ini"
 JOB = FIO_JOBS / "bench-array.fio"

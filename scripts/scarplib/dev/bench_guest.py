@@ -16,11 +16,11 @@ import time
 from pathlib import Path
 
 from scarplib.errors import UserError
-from scarplib.experiments import run
 from scarplib.guest import vm
 from scarplib.guest.job import MARK_BEGIN, MARK_END, task_text
 from scarplib.paths import ROOT
 from scarplib.results.fio import load_fio
+from scarplib.runs import run
 
 SHIFT = -2
 DRIVE_BYTES = 1 << 30

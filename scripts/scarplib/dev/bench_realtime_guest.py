@@ -19,12 +19,12 @@ from scarplib.device_logs.command_log import READ, read_commands
 from scarplib.device_logs.lateness_log import completions
 from scarplib.device_logs.log_file import LogError
 from scarplib.errors import UserError
-from scarplib.experiments import run
 from scarplib.guest import realtime, vm
 from scarplib.guest.host_load import host_ticks
 from scarplib.guest.job import environment, get_stats
 from scarplib.paths import DEVICES, FIO_JOBS, OUT
 from scarplib.results.fio import fio_direction, load_fio
+from scarplib.runs import run
 
 AGE = 900
 # The guest finds both by their serial numbers.

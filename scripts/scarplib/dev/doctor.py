@@ -10,9 +10,9 @@ from pathlib import Path
 
 from scarplib.build.qemu import ensure_qemu
 from scarplib.dev import bench_realtime
-from scarplib.experiments import folder as folders
 from scarplib.guest.image import ensure_image
 from scarplib.guest.realtime import BOUND_US, allows_priority, kvm_trouble
+from scarplib.runs import folder as folders
 
 # The test's length; a run of some seconds meets most of what a host does now and then.
 _SECONDS = 20

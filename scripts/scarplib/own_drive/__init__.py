@@ -5,6 +5,8 @@ plan        what is measured: steps of requests, the same for a drive and for a 
 on_replayer the plan on a description, in scarp-replay
 on_drive    the plan on a block device, by fio; what it refuses is in safety
 probe_file  what came out, as JSON
+probing     `scarp probe`: which of these it is; fitting: `scarp fit`
+outputs     files that both write, and which they may replace
 features    what can be read off it
 model       a description, as keys
 fit         features to keys, and a search for those that cannot be read off

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """`scarp powercut`: what a workload's software survives (docs/powercut.md).
 
-options      what the command may be told; command: what it does with that
+options      what the command may be told; command, ways: what it does with that
 record       one run in the guest, whose drives keep what they were asked and given
 recording    that run in its folder
 layout       how several drives make up one, or a file system

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `scarp powercut` may be told besides what every guest and drive may be."""
+"""What `scarp powercut` may be told."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import argparse
 import re
 from pathlib import Path
 
+from scarplib.drive.options import add_overwrite, add_scheme
 from scarplib.errors import UserError
 from scarplib.guest.file_system import FILE_SYSTEMS
-from scarplib.option_types import integer, one_scheme
+from scarplib.guest.options import add_cpu_limit, add_job, add_machine, add_user
+from scarplib.option_types import add_json, add_out, integer
 from scarplib.powercut.layout import OVER
 
 _CUT = r"[1-9]\d*"
@@ -40,7 +42,7 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the recording in an earlier run's results, in place of a new one",
     )
-    parser.add_argument("--job", type=Path, metavar="FILE", help="fio job file")
+    add_job(parser)
     parser.add_argument(
         "--fs", choices=FILE_SYSTEMS, help="the workload runs in this file system on the drive"
     )
@@ -100,19 +102,8 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="cuts at once (default: 1)",
     )
-    parser.add_argument(
-        "--scheme",
-        type=one_scheme,
-        default="baseline",
-        metavar="NAME[:KEY=VALUE…]",
-        help="(default: baseline)",
-    )
-    parser.add_argument(
-        "--overwrite",
-        type=integer("--overwrite", 0, 2**32 - 2),
-        metavar="N",
-        help="how much ageing overwrites, in thousandths of it (default: until steady)",
-    )
+    add_scheme(parser)
+    add_overwrite(parser)
     parser.add_argument(
         "--most-data",
         type=integer("--most-data", 1, 1 << 20),
@@ -130,12 +121,8 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="in place of all that: time until ready, by the drive's size and by checkpoints",
     )
-    parser.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="results (default: out/<time>-…)")
-    parser.add_argument(
-        "--cpu-limit",
-        type=integer("--cpu-limit", 10, 7 * 86400),
-        default=600,
-        metavar="S",
-        help="give up on the workload after this many seconds of processor time (default: 600)",
-    )
+    add_json(parser)
+    add_out(parser)
+    add_cpu_limit(parser, 600, "600")
+    add_user(parser)
+    add_machine(parser, "power-cut")

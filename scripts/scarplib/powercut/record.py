@@ -18,7 +18,6 @@ from scarplib.device_logs.log_file import LogError
 from scarplib.drive import age, image_file
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
-from scarplib.experiments import manifest
 from scarplib.guest import user_guest, vm
 from scarplib.guest.file_system import FileSystem, check_room
 from scarplib.guest.job import (
@@ -38,6 +37,7 @@ from scarplib.guest.user_guest import Guest, User
 from scarplib.guest.user_task import UserTask
 from scarplib.powercut.layout import Over
 from scarplib.powercut.recording import Drive, Recording
+from scarplib.runs import manifest
 
 # What every mount and fsync of a small drive needs is far less.
 DATA_MIB = 1024

@@ -18,11 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scarplib import completion
+from scarplib import command_tree
 from scarplib.build import array, replayer
 from scarplib.build.library import HEADER, ensure_libscarp
+from scarplib.completion.words import script
 from scarplib.errors import UserError
-from scarplib.paths import INSTALLED, MANIFEST, ROOT
+from scarplib.paths import MANIFEST, ROOT
 from scarplib.release import manual
 from scarplib.version import abi, version
 
@@ -78,11 +79,11 @@ def _ours() -> Iterator[Path]:
 
 def _zsh() -> str:
     """A file that is loaded when it is first asked must end with the answer."""
-    return completion.script("zsh").replace("\ncompdef _scarp scarp\n", '\n_scarp "$@"\n')
+    return script("zsh").replace("\ncompdef _scarp scarp\n", '\n_scarp "$@"\n')
 
 
-def tree() -> Tree:
-    """Builds what has to be built."""
+def tree(commands: command_tree.Tree) -> Tree:
+    """Builds what has to be built; `commands` are those of the manual."""
     plan = Tree()
     for path in _ours():
         plan.files[f"{_SHARE}/{path.relative_to(ROOT)}"] = path
@@ -103,10 +104,10 @@ def tree() -> Tree:
     }
     plan.texts = {
         "lib/pkgconfig/scarp.pc": _PKG_CONFIG.format(abi=abi(), version=version()),
-        "share/bash-completion/completions/scarp": completion.script("bash"),
+        "share/bash-completion/completions/scarp": script("bash"),
         "share/zsh/site-functions/_scarp": _zsh(),
     }
-    plan.texts |= {f"share/man/man1/{name}": text for name, text in manual.pages().items()}
+    plan.texts |= {f"share/man/man1/{name}": text for name, text in manual.pages(commands).items()}
     return plan
 
 
@@ -191,11 +192,9 @@ def _remove(place: Path, recorded: dict[str, list[str]], kept: set[str]) -> None
             folder.rmdir()
 
 
-def install(place: Path) -> int:
+def install(place: Path, commands: command_tree.Tree) -> int:
     """All of it below `place`; of an older version's files, those that are no more go."""
-    if INSTALLED:
-        raise UserError("install: needs a checkout; this scarp is installed")
-    plan = tree()
+    plan = tree(commands)
     old = _recorded(place)
     try:
         made = _folders(place, plan.paths())

@@ -8,16 +8,12 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
-from scarplib import arguments
 from scarplib.build import array, replayer
-from scarplib.experiments import array as array_command
-from scarplib.experiments import replay
+from scarplib.command_tree import DEVELOPERS, Tree
 from scarplib.option_types import Parser
-from scarplib.own_drive import command as own_drive
-from scarplib.own_drive.fit_options import fit_parser
-from scarplib.reproduce import sweep
+from scarplib.replays import array as array_command
+from scarplib.replays import replay
 from scarplib.version import version
 
 # An option or argument as it is typed, and what is said of it.
@@ -88,39 +84,26 @@ def _of_program(name: str, what: str, program: Path, more: str = "") -> str:
     return _page(name, what, f"{name} {usage[1] if usage else ''}", rows)
 
 
-def pages() -> dict[str, str]:
+def pages(tree: Tree) -> dict[str, str]:
     """By their files' names; commands that need a checkout have none."""
-    parser = arguments.parser()
-    commands: Any
-    (commands,) = (x for x in parser.known() if isinstance(x.choices, dict))
-    # Read by themselves, not by the parser of all.
-    own = {
-        "sweep": sweep.parser(),
-        "probe": own_drive.probe_parser(),
-        "fit": fit_parser(),
-    }
-    helps = {x.dest: x.help or "" for x in commands._get_subactions()}  # noqa: SLF001
-    made = {}
-    for name, child in commands.choices.items():
-        if name.startswith(arguments.OF_A_CHECKOUT):
+    made, listed = {}, [("--version", "the version of all of it")]
+    for section, commands in tree.sections().items():
+        if section == DEVELOPERS:
             continue
-        page = f"scarp-{name}"
-        if name == "replay":
-            more = replay.BESIDES
-            text = _of_program(page, helps[name], replayer.ensure_replay(), more)
-        elif name == "array":
-            more = array_command.NOTES
-            text = _of_program(page, helps[name], array.ensure_simulator(), more)
-        else:
-            text = _of_parser(page, helps[name], own.get(name, child))
-        made[f"{page}.1"] = text
-    listed: list[Row] = [("--version", "the version of all of it")]
-    listed += [(name.removesuffix(".1").removeprefix("scarp-"), "") for name in made]
-    listed = [(name, said or helps.get(name, "")) for name, said in listed]
+        for each in commands:
+            page = f"scarp-{each.name}"
+            if each.name == "replay":
+                text = _of_program(page, each.help, replayer.ensure_replay(), replay.BESIDES)
+            elif each.name == "array":
+                text = _of_program(page, each.help, array.ensure_simulator(), array_command.NOTES)
+            else:
+                text = _of_parser(page, each.help, each.parser)
+            made[f"{page}.1"] = text
+            listed.append((each.name, each.help))
     also = ".SH SEE ALSO\n" + ",\n".join(f".BR {name.removesuffix('.1')} (1)" for name in made)
     made["scarp.1"] = _page(
         "scarp",
-        parser.description or "",
+        tree.description or "",
         "scarp COMMAND [OPTION...]",
         sorted(listed, key=lambda row: row[0].startswith("-")),
         also,

@@ -1,156 +1,74 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`make reproduce PAPER=…`: runs what is missing of a paper's experiments, and writes its page.
-
-Snakemake runs the cells, on all cores or on a cluster; what was run before is kept below out/.
-"""
+"""`scarp reproduce`."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Sequence
-from pathlib import Path
+import argparse
 
-from scarplib.errors import UserError, of_system
-from scarplib.paths import OUT, ROOT
-from scarplib.reproduce import estimate, keep, overview, page, replays, spec
+from scarplib.command_tree import RUN, CommandParser, Tree
+from scarplib.errors import UserError
+from scarplib.option_types import add_cores
+from scarplib.own_drive import command as own_drive
+from scarplib.own_drive.options import add_fit
+
+_PAPERS = (
+    *("hpdc18", "paragc", "pregc", "mappings", "hios", "all-together", "safs"),
+    *("fit", "all", "small"),
+)
 
 
-def bar(cells: list[Path], ended: threading.Event) -> None:
-    """One line on a terminal; elsewhere a line a minute."""
-    begun, last = time.monotonic(), 0.0
-    before = sum(path.exists() for path in cells)
-    while not ended.wait(0.5):
-        done = sum(path.exists() for path in cells)
-        spent = time.monotonic() - begun
-        left = spent / (done - before) * (len(cells) - done) if done > before else 0
-        text = (
-            f"[{'=' * (20 * done // len(cells)):20}] {done} of {len(cells)} cells"
-            f"{f', {left:.0f} s left' if left else ''}"
+def _reproduce(options: argparse.Namespace) -> int:
+    if options.paper == "fit":
+        return _blind(options)
+    from scarplib.build.venv import REPRODUCE_PACKAGES, go_on_with
+
+    # Snakemake, and numpy: the system's Python need not have them.
+    go_on_with(REPRODUCE_PACKAGES, ["reproduce", *options.words])
+    from scarplib.reproduce import papers
+
+    how = "quick" if options.quick else "estimate" if options.estimate else ""
+    return papers.reproduce(options.paper, options.cores, how, options.traces)
+
+
+def _blind(options: argparse.Namespace) -> int:
+    """`reproduce fit`: no paper's, but the trial of fits of drives that are drawn."""
+    if options.traces:
+        raise UserError("--traces: not with fit, whose drives and loads are drawn")
+    count, minutes, largest, guests = (3, 1, 400, 0) if options.quick else (30, 10, 2048, 5)
+    if options.estimate:
+        print(
+            f"fit: {count} drives, each {minutes} minutes of processor time and a little more, of "
+            f"{guests} that a guest probes a few minutes more"
         )
-        if sys.stderr.isatty():
-            print(f"\r{text}   ", end="", file=sys.stderr, flush=True)
-        elif spent - last >= 60:
-            last = spent
-            print(text, file=sys.stderr, flush=True)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
-
-
-def snakemake(
-    paths: list[Path], folder: Path, cores: int, config: Sequence[str], more: Sequence[str] = ()
-) -> str:
-    """Run what is missing of these cells; what failed, or an empty text.
-
-    Snakemake works in the folder, and what it says is there.
-    """
-    ended = threading.Event()
-    progress = threading.Thread(target=bar, args=(paths, ended))
-    progress.start()
-    log = folder / "snakemake.log"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as stream:
-            # A cell's file is whole if it is there, also where a killed Snakemake took no note.
-            status = subprocess.run(
-                [sys.executable, "-m", "snakemake", "-s", str(ROOT / "experiments" / "Snakefile"),
-                 "--cores", str(cores or os.cpu_count() or 1), "--quiet", "progress",
-                 "--keep-going", "--nolock", "--rerun-triggers", "mtime", "--ignore-incomplete",
-                 "--config", *config, *more],
-                stdout=stream, stderr=subprocess.STDOUT, check=False, cwd=folder,
-                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-            ).returncode  # fmt: skip
-    finally:
-        ended.set()
-        progress.join()
-    missing = sum(not path.exists() for path in paths)
-    if not status and not missing:
-        return ""
-    lines = log.read_text(errors="replace").splitlines()
-    reason = [line for line in lines if line.startswith("error:")]
-    reason = reason or [line for line in lines if "error" in line.lower()]
-    what = f"{missing} of {len(paths)} cells failed" if missing else "Snakemake failed"
-    return f"{what} ({log}); the same command goes on from here:\n  " + "\n  ".join(
-        reason[:3] or lines[-3:]
-    )
-
-
-def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
-    """Run what is missing of the papers' cells; `part`: full or small."""
-    program = replays.program()
-    paths = [path for paper in papers for *_, path in spec.cells(paper, program)]
-    config = [f"papers={','.join(p.name for p in papers)}", f"set={part}"]
-    if failed := snakemake(paths, OUT / "reproduce", cores, config):
-        raise UserError(failed)
-
-
-def _use_traces(folder: str) -> None:
-    path = Path(folder).resolve()
-    if not path.is_dir():
-        raise UserError(f"--traces={folder}: must be a folder with NAME.csv or NAME.csv.gz in it")
-    os.environ[spec.TRACES] = str(path)
-
-
-def main(name: str, cores: int = 0, part: str = "full", only_estimate: bool = False) -> int:
-    """Run, judge and write the page of a paper or of all."""
-    names = [n for n in spec.PAPERS if spec.exists(n)] if name == "all" else [name]
-    papers = [spec.load(n, part) for n in names]
-    points = [p for paper in papers for e in paper.experiments.values() for p in e.points]
-    traced = bool(os.environ.get(spec.TRACES))
-    if traced and not any(p.trace for p in points):
-        wanted = ", ".join(f"{n}.csv" for n in sorted({p.stands_for for p in points}))
-        raise UserError(f"--traces: none of its files is one of {wanted}, plain, .gz or .zst")
-    if not traced and (kept := sum(keep.restore(p, replays.program()) for p in papers)):
-        print(f"{kept} cells of this engine were kept in docs/results/raw", file=sys.stderr)
-    if only_estimate or part == "full":
-        print(estimate.text(papers, cores or os.cpu_count() or 1), file=sys.stderr, flush=True)
-    if only_estimate:
         return 0
-    begun = time.monotonic()
-    run_cells(papers, part, cores)
-    print(f"experiments: {time.monotonic() - begun:.0f} s", file=sys.stderr)
-    for paper in papers:
-        print(page.write(paper))
-        if not traced:
-            folder = keep.RAW if part == "full" else page.QUICKLY
-            print(keep.write(paper, replays.program(), page.commit(), folder))
-    if part == "full" and not traced:
-        print(overview.write())
-    replays.drop_images(papers)
-    return 0
+    words = ["--blind", str(count), "--minutes", str(minutes), "--mib", str(largest)]
+    words += ["--guests", str(guests)]
+    if not options.quick:
+        # Those before were looked at when the search was made.
+        words += ["--first", "31"]
+    out = "blind-quick.json" if options.quick else "blind.json"
+    parser = CommandParser(prog="scarp fit")
+    add_fit(parser)
+    return own_drive.fit(parser.parse_args([*words, "--cores", str(options.cores), "-o", out]))
 
 
-def command(name: str, cores: int, how: str = "", traces: str = "") -> int:
-    """What `scarp reproduce` calls, in a Python that has the packages; `how`: quick, estimate."""
-    try:
-        os.environ.pop(spec.TRACES, None)
-        if name == "small":
-            from scarplib.reproduce import small_set as small
-
-            if traces or how:
-                option = f"--{how}" if how else "--traces"
-                raise UserError(f"{option}: not with small, which is a part of `make test`")
-            return small.main(cores)
-        if name == "safs":
-            from scarplib.reproduce import safs
-
-            if traces:
-                raise UserError("--traces: the array's workloads are generated: uniform and Zipf")
-            if how:
-                raise UserError(f"--{how}: not with safs, whose points are commands of scarp-array")
-            return safs.main(cores)
-        if traces:
-            _use_traces(traces)
-        return main(name, cores, "quick" if how == "quick" else "full", how == "estimate")
-    except UserError as error:
-        print(f"scarp: error: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"scarp: error: {of_system(error)}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        # Who started this says so.
-        return 130
+def add_commands(tree: Tree) -> None:
+    """To `scarp`."""
+    parser = tree.add("reproduce", RUN, "a paper's experiments, and their verdicts", _reproduce)
+    parser.add_argument("paper", choices=_PAPERS)
+    add_cores(parser)
+    parser.add_argument(
+        "--traces",
+        default="",
+        metavar="DIR",
+        help="real traces in place of the stand-ins named after them: NAME.csv, plain, .gz or .zst",
+    )
+    less = parser.add_mutually_exclusive_group()
+    less.add_argument(
+        "--quick",
+        action="store_true",
+        help="directions in minutes: three seeds, short runs; the page goes to out/reproduce/quick",
+    )
+    less.add_argument(
+        "--estimate", action="store_true", help="say how long it would take on this machine"
+    )

@@ -15,9 +15,9 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from scarplib.reproduce.cell import QUANTILES
-from scarplib.reproduce.intervals import mean
 from scarplib.reproduce.results import Results
 from scarplib.results.pictures.schemes import Look, looks
+from scarplib.sweep.intervals import mean
 
 matplotlib.use("Agg")
 # The same bytes every time.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scarplib.reproduce import replays, spec
-from scarplib.reproduce.intervals import Interval, interval, mean
+from scarplib.sweep.intervals import Interval, interval, mean
 
 # What is said of a row about all requests that stands beside one about those that GC affected.
 ASKED_AFTER = "asked for after results"

@@ -13,7 +13,6 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from scarplib.reproduce.intervals import Interval, interval
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.safs import (
     DEPTHS,
@@ -31,6 +30,7 @@ from scarplib.reproduce.safs import (
     workload_of,
 )
 from scarplib.reproduce.verdicts import Verdict
+from scarplib.sweep.intervals import Interval, interval
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 import time
 
-from scarplib.reproduce import command as reproduce
+from scarplib.reproduce import papers as paper_runs
 from scarplib.reproduce import replays, results, spec, stale
 from scarplib.reproduce.judge import JUDGES
 
@@ -15,7 +15,7 @@ def main(cores: int) -> int:
     """Run it and print TAP."""
     papers = [spec.load(name, "small") for name in spec.PAPERS if spec.exists(name)]
     begun = time.monotonic()
-    reproduce.run_cells(papers, "small", cores or 2)
+    paper_runs.run_cells(papers, "small", cores or 2)
     number = failed = 0
     print("TAP version 13")
     for paper in papers:

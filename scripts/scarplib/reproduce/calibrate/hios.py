@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from scarplib.reproduce import replays, spec
-from scarplib.reproduce.intervals import mean
+from scarplib.sweep.intervals import mean
 
 SEEDS = range(1001, 1011)
 FEW = range(1001, 1004)

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from scarplib.reproduce import spec
 from scarplib.reproduce.cell import commands
-from scarplib.reproduce.intervals import mean
 from scarplib.reproduce.replays import run, shape
 from scarplib.reproduce.spread import by_use
+from scarplib.sweep.intervals import mean
 
 SCHEDULERS = ("baseline", "anticipatory", "deadline", "flash-aware")
 SEEDS = (1001, 1002, 1003)

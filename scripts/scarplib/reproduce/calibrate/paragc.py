@@ -15,9 +15,9 @@ from dataclasses import replace
 
 from scarplib.paths import ROOT
 from scarplib.reproduce import spec
-from scarplib.reproduce.intervals import mean
 from scarplib.reproduce.judge.paragc import relocation_share
 from scarplib.reproduce.replays import run
+from scarplib.sweep.intervals import mean
 
 SEED = 1000
 DIES = 16

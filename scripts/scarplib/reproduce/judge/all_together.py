@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from scarplib.reproduce import spec
-from scarplib.reproduce.intervals import Interval
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.results import Entry, Results, Row, Value, amplification, key
+from scarplib.sweep.intervals import Interval
 
 SUBJECTS: tuple[str, ...] = ()
 COMPARATORS: tuple[str, ...] = ()

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 
 from scarplib.reproduce import spec
-from scarplib.reproduce.intervals import Interval
 from scarplib.reproduce.judge import hios_page as page
 from scarplib.reproduce.judge.hios_values import (
     DEADLINE_MS,
@@ -36,6 +35,7 @@ from scarplib.reproduce.judge.hios_values import (
 )
 from scarplib.reproduce.replays import shape
 from scarplib.reproduce.results import Results, Row, Value, key
+from scarplib.sweep.intervals import Interval
 
 SUBJECTS = (
     "hios-1", HIOS, *(f"d{ms}" for ms in (10, 20, 30, 40, 50)), *QUEUE.values(),

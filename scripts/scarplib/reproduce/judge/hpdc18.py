@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from scarplib.reproduce import spec
-from scarplib.reproduce.intervals import Interval, mean
 from scarplib.reproduce.judge import hpdc18_page as page
 from scarplib.reproduce.judge.hpdc18_why import HIGH, SCHEMES, control, reads, sharing, ties
 from scarplib.reproduce.results import Results, Row, Value, key, utilisation
+from scarplib.sweep.intervals import Interval, mean
 
 # In whose place others are put, what they are compared with, and by which experiments.
 SUBJECTS = SCHEMES

@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from scarplib.reproduce import spec
-from scarplib.reproduce.intervals import mean
 from scarplib.reproduce.judge.hpdc18_why import SCHEMES, level, waiting
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.results import Entry, Results, key, quantile, utilisation
+from scarplib.sweep.intervals import mean
 
 
 def _programs(entry: Entry) -> float:

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from scarplib.reproduce.intervals import mean
 from scarplib.reproduce.results import Results, Value, key, utilisation
+from scarplib.sweep.intervals import mean
 
 SCHEMES = ("gc-par", "gc-vic")
 HIGH = ("hm_0", "prxy_0", "mds_0", "src2_0", "stg_0", "ts_0", "wdev_0", "rsrch_0")

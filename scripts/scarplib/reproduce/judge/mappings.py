@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.reproduce import spec
-from scarplib.reproduce.intervals import Interval
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.results import Entry, Results, Row, Value, amplification, stat
+from scarplib.sweep.intervals import Interval
 
 # What is said here is said of mappings, which are no schemes: each is compared by itself.
 SUBJECTS: tuple[str, ...] = ()

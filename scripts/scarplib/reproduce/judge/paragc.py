@@ -11,10 +11,10 @@ from typing import Any
 
 from scarplib.device_logs import command_log
 from scarplib.reproduce import spec
-from scarplib.reproduce.intervals import Interval, mean
 from scarplib.reproduce.judge import paragc_open
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.results import Entry, Results, Row, Value
+from scarplib.sweep.intervals import Interval, mean
 
 SUBJECTS = ("paragc",)
 COMPARATORS = ("baseline", "gc-z")

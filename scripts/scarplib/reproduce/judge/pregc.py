@@ -9,7 +9,6 @@ from itertools import takewhile
 from pathlib import Path
 
 from scarplib.reproduce import spec
-from scarplib.reproduce.intervals import Interval, mean
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.replays import device_key
 from scarplib.reproduce.results import (
@@ -23,6 +22,7 @@ from scarplib.reproduce.results import (
     key,
     quantile,
 )
+from scarplib.sweep.intervals import Interval, mean
 
 GFTL, BOTH = "gftl", "pregc+gftl"
 AFFECTED = "affected_io"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import tempfile
@@ -12,8 +13,8 @@ from typing import Any
 from scarplib import whole_file
 from scarplib.build.array import ARRAY, ensure_simulator
 from scarplib.errors import UserError
-from scarplib.option_types import Parser
 from scarplib.paths import ROOT
+from scarplib.replays.command import OF_MODES
 from scarplib.results.table import columns
 from scarplib.results.units import human_ns
 
@@ -22,13 +23,6 @@ SCHEMA = "scarp-arrays-1"
 _MODES = "independent,striped,cached,flusher"
 _ALL_MODES = (*_MODES.split(","), "coordinated")
 _DRIVE = ARRAY / "sim" / "safs.ini"
-# What not all modes have, and which do.
-_OF_MODES = {
-    "--drive-slots": ("independent", "striped"),
-    "--turn-us": ("coordinated",),
-    "--turn-drives": ("coordinated",),
-    "--turn-free-blocks": ("coordinated",),
-}
 # Of --help, behind what the program prints.
 NOTES = f"""
 This command adds to the program's options:
@@ -39,25 +33,10 @@ This command adds to the program's options:
 """
 
 
-def _options(given: list[str]) -> tuple[Any, list[str]]:
-    """What this command reads itself, and what it hands on."""
-    parser = Parser(prog="scarp array", add_help=False, allow_abbrev=False)
-    parser.add_argument("-m", "--mode", default=None)
-    parser.add_argument("-j", "--json", default=None)
-    parser.add_argument("-d", "--description", default=str(_DRIVE))
-    parser.add_argument("--images", default=None)
-    parser.add_argument("--replay", default=None)
-    parser.add_argument("--record", default=None)
-    parser.add_argument("--fresh", action="store_true")
-    for name in _OF_MODES:
-        parser.add_argument(name, default=None)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--version", action="store_true")
-    parser.add_argument("-h", "--help", action="store_true")
-    options, rest = parser.parse_known_args(given)
+def _check(options: argparse.Namespace) -> None:
+    """What can be said before the first mode runs, which may take long."""
     options.modes = (_MODES if options.mode is None else options.mode).split(",")
     for mode in options.modes:
-        # Before the first one runs, which may take long.
         if mode not in _ALL_MODES:
             raise UserError(f"--mode={mode}: allowed: {', '.join(_ALL_MODES)}")
         if options.modes.count(mode) > 1:
@@ -66,7 +45,6 @@ def _options(given: list[str]) -> tuple[Any, list[str]]:
         raise UserError("--record: of one --mode")
     if options.json not in (None, "-"):
         _check_json(options)
-    return options, rest
 
 
 def _check_json(options: Any) -> None:
@@ -91,7 +69,7 @@ def _value(options: Any, name: str) -> str | None:
 def _of_mode(options: Any, mode: str) -> list[str]:
     """An option that none of the modes has goes to all of them: the program refuses it."""
     words = []
-    for name, has in _OF_MODES.items():
+    for name, has in OF_MODES.items():
         value = _value(options, name)
         if value is not None and (mode in has or not set(has) & set(options.modes)):
             words += [name, value]
@@ -177,9 +155,14 @@ def table_text(runs: list[dict[str, Any]]) -> str:
     return columns([run["mode"] for run in runs], rows)
 
 
-def main(given: list[str]) -> int:
-    """Run each mode from the same aged drives; the table, and JSON where asked."""
-    options, rest = _options(given)
+def main(options: argparse.Namespace) -> int:
+    """Run each mode from the same aged drives; the table, and JSON where asked.
+
+    options: as replays/command.py reads them.
+    """
+    rest: list[str] = options.rest
+    options.description = options.description or str(_DRIVE)
+    _check(options)
     if options.help:
         print(_program([*rest, "--help"]) + NOTES, end="")
         return 0
@@ -189,7 +172,7 @@ def main(given: list[str]) -> int:
     if options.replay:
         if options.record or options.mode is not None:
             raise UserError(f"--{'record' if options.record else 'mode'}: excludes --replay")
-        for name in _OF_MODES:
+        for name in OF_MODES:
             if _value(options, name) is not None:
                 raise UserError(f"{name}: excludes --replay")
         words = [*_drives(options, options.images), "--replay", options.replay]

@@ -13,13 +13,13 @@ from typing import Any
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from scarplib.reproduce.intervals import Interval, interval
 from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import latency_axis, style
 from scarplib.results.report import head, html_table, picture
 from scarplib.results.summary import seen
 from scarplib.results.table import columns
 from scarplib.results.units import human_ns
+from scarplib.sweep.intervals import Interval, interval
 
 # By seed, what `scarp compare` or `scarp replay` has summed up.
 Seeds = dict[int, dict[str, Any]]

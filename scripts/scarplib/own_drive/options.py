@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `scarp fit` may be told, and which of its ways takes what."""
+"""What `scarp probe` and `scarp fit` may be told, and which way of a fit takes what."""
 
 from __future__ import annotations
 
@@ -29,12 +29,70 @@ USUAL: dict[str, int | str] = {
 }
 
 
-def fit_parser() -> Parser:
-    """Of `scarp fit`."""
-    parser = Parser(
-        prog="scarp fit",
-        description="From a probe to a description, and how far the two agree.",
+def add_probe(parser: Parser) -> None:
+    """Of `scarp probe`."""
+    parser.add_argument(
+        "drive", type=Path, help="a description (….ini), a block device, or an empty file"
     )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="FILE",
+        default=Path("probe.json"),
+        help="the result (default: probe.json)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=integer("--seed", 1, 2**31),
+        default=1,
+        metavar="N",
+        help="of the addresses (default: 1)",
+    )
+    parser.add_argument(
+        "--mib",
+        type=integer("--mib", 32, 2**24),
+        metavar="N",
+        help="how much of the drive (default: all of a description, 2048 of a device)",
+    )
+    parser.add_argument(
+        "--held-out", action="store_true", help="also loads that `scarp fit` does not look at"
+    )
+    of = parser.add_argument_group("a description")
+    of.add_argument(
+        "--scheme",
+        type=one_scheme,
+        metavar="NAME[:KEY=VALUE…]",
+        help="GC scheme (default: baseline)",
+    )
+    of.add_argument(
+        "--set",
+        metavar="GROUP.KEY=VALUE",
+        action="append",
+        default=[],
+        help="a key of the description; may be given several times",
+    )
+    of.add_argument(
+        "--guest",
+        action="store_true",
+        help="as the kernel of a guest has it, not in the replayer: minutes",
+    )
+    of = parser.add_argument_group("a block device")
+    of.add_argument(
+        "--destroy",
+        metavar="SERIAL",
+        help="the device's serial number, as it says it itself: its data may be overwritten",
+    )
+    of.add_argument(
+        "--minutes",
+        type=integer("--minutes", 1, 10000),
+        metavar="N",
+        help="what does not fit into so much time is left out (default: 30)",
+    )
+
+
+def add_fit(parser: Parser) -> None:
+    """Of `scarp fit`."""
     parser.add_argument(
         "input",
         type=Path,
@@ -137,12 +195,10 @@ def fit_parser() -> Parser:
         metavar="N",
         help="of --blind: so many of them are probed by a guest's block device (default: 0)",
     )
-    return parser
 
 
-def fit_options(given: list[str]) -> argparse.Namespace:
-    """What is asked; none of what is said would be ignored."""
-    options = fit_parser().parse_args(given)
+def complete_fit(options: argparse.Namespace) -> None:
+    """Refuses what would be ignored, and fills in what is not said."""
     ways = [way for way in TAKES if way and getattr(options, way.strip("-")) is not None]
     if len(ways) > 1:
         raise UserError(f"{ways[1]}: excludes {ways[0]}")
@@ -161,4 +217,3 @@ def fit_options(given: list[str]) -> argparse.Namespace:
         raise UserError(f"--guests: {options.guests} of {options.blind} --blind ones")
     if options.steady and options.age == 0:
         raise UserError("--steady: nothing of an empty drive can be overwritten; --age is 0")
-    return options

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.errors import UserError
-from scarplib.experiments import run
-from scarplib.experiments.folder import new_folder
 from scarplib.guest.job import Job, run_job
 from scarplib.paths import ROOT
+from scarplib.runs import run
+from scarplib.runs.folder import new_folder
 
 VCPUS = (1, 4)
 NEGATIVE_RUNS = 4

@@ -27,12 +27,12 @@ from scarplib.build.replayer import ensure_replay, sources
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
 from scarplib.errors import UserError
-from scarplib.experiments import foreign_traces, manifest
-from scarplib.experiments.folder import draw, new_folder, point_latest
-from scarplib.option_types import Parser, scheme_list
+from scarplib.replays import foreign_traces
 from scarplib.results import replayed
 from scarplib.results.summary import cliff, said_params
 from scarplib.results.table import table_text
+from scarplib.runs import manifest
+from scarplib.runs.folder import draw, new_folder, point_latest
 from scarplib.scheme_text import folder_name
 from scarplib.version import version
 
@@ -47,20 +47,6 @@ class Asked:
 
     options: argparse.Namespace
     rest: list[str]
-
-
-def _asked(given: list[str]) -> Asked:
-    parser = Parser(prog="scarp replay", add_help=False)
-    parser.add_argument("--schemes", type=scheme_list)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("-s", "--scheme")
-    parser.add_argument("-d", "--description")
-    parser.add_argument("-i", "--image")
-    parser.add_argument("-p", "--params")
-    parser.add_argument("-o", "--override", action="append", default=[])
-    for name in ("seed", "age", "age-overwrite", "age-pattern", "age-seed"):
-        parser.add_argument(f"--{name}")
-    return Asked(*parser.parse_known_args(given))
 
 
 def _has(given: list[str], *names: str) -> bool:
@@ -311,23 +297,23 @@ def _in_the_replayers_words(given: list[str]) -> list[str]:
     return words
 
 
-def main(given: list[str]) -> int:
-    """Which of the three it is."""
-    given = _in_the_replayers_words(given)
-    asked = _asked(given)
-    _check_age(asked.options)
-    if asked.options.schemes:
+def main(options: argparse.Namespace) -> int:
+    """Which of the three it is; `options` as replays/command.py reads them."""
+    given = _in_the_replayers_words(options.words)
+    asked = Asked(options, options.rest)
+    _check_age(options)
+    if options.schemes:
         if not _has(given, "--format", "-f"):
             _check_traces(asked.rest)
         if _has(given, "--json", "-j"):
             raise UserError("--json: excludes --schemes, whose folders have a replay.json each")
         return _compare(asked)
-    if asked.options.out:
+    if options.out:
         raise UserError("--out: needs --schemes")
     if _has(given, "--help", "-h", "-?", "--help-all"):
         print(_help(), end="")
         return 0
-    _check_one(asked.options.scheme)
+    _check_one(options.scheme)
     if not _has(given, "--format", "-f"):
         _check_traces(asked.rest)
     if not given or _has(given, "--json", "-j", "--list"):

@@ -14,14 +14,14 @@ from scarplib.device_logs.log_file import LogError
 from scarplib.drive.check import check_drive
 from scarplib.drive.start import Start
 from scarplib.errors import UserError
-from scarplib.experiments import folder as folders
-from scarplib.experiments import manifest, run
 from scarplib.guest.drives_job import DrivesJob, prepare, run_drives_job
 from scarplib.guest.image import ensure_image
 from scarplib.guest.job import check_job_file
 from scarplib.guest.realtime import RealTime
 from scarplib.results import drives
 from scarplib.results.summary import said_params
+from scarplib.runs import folder as folders
+from scarplib.runs import manifest, run
 from scarplib.scheme_text import folder_name
 
 

@@ -20,9 +20,6 @@ from scarplib.device_logs.log_file import LogError
 from scarplib.drive import age, image_file, start
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
-from scarplib.experiments import manifest
-from scarplib.experiments.folder import draw, new_folder, point_latest
-from scarplib.experiments.parts import Parts
 from scarplib.guest import user_guest, user_kernel, vm
 from scarplib.guest.file_system import check_room
 from scarplib.guest.image import GuestImage, ensure_image
@@ -33,6 +30,9 @@ from scarplib.guest.user_guest import Prepared, User
 from scarplib.guest.user_task import UserTask
 from scarplib.results import file_system, guest_drive_join, lateness, summary, table, truth
 from scarplib.results.summary import said_params
+from scarplib.runs import manifest
+from scarplib.runs.folder import draw, new_folder, point_latest
+from scarplib.runs.parts import Parts
 from scarplib.scheme_text import folder_name
 
 # Boots, runs, collects; ends early when the event is set.

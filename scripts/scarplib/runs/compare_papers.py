@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.errors import UserError
-from scarplib.experiments import folder as folders
-from scarplib.experiments import run
 from scarplib.paths import RESULTS, ROOT
 from scarplib.results.causes import tail_text
 from scarplib.results.fio import load_fio, share_later
 from scarplib.results.table import table_text
 from scarplib.results.units import human_ns
+from scarplib.runs import folder as folders
+from scarplib.runs import run
 
 PAGE = "compare.md"
 

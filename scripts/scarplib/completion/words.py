@@ -12,8 +12,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from scarplib import arguments
 from scarplib.build import replayer
+from scarplib.command_tree import Tree
 from scarplib.drive import choices
 from scarplib.option_types import Parser
 from scarplib.paths import DEVICES
@@ -65,11 +65,6 @@ compdef _scarp scarp
 def script(shell: str) -> str:
     """`scarp completion SHELL`."""
     return {"bash": _BASH, "zsh": _ZSH}[shell]
-
-
-def _commands() -> dict[str, Parser]:
-    (commands,) = (x.choices for x in arguments.parser().known() if isinstance(x.choices, dict))
-    return dict(commands)
 
 
 def _replayer() -> Path | None:
@@ -157,9 +152,9 @@ def _positional(command: str, parser: Parser, word: str) -> list[str]:
     return _joined(word, names, "")
 
 
-def words(given: list[str]) -> list[str]:
+def completed(tree: Tree, given: list[str]) -> list[str]:
     """What the last word may become; none: a file's name, for all that is known."""
-    commands = _commands()
+    commands = {each.name: each.parser for each in tree.listed.values()}
     *before, word = given or [""]
     if not before:
         return _joined(word, list(commands), "")

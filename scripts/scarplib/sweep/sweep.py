@@ -2,7 +2,7 @@
 """`scarp sweep`: one comparison on many drives and seeds; what was run before is kept.
 
 A cell is a drive and a seed under all schemes: one `scarp compare`, or one `scarp replay`.
-Snakemake runs the cells. experiments/Snakefile says how, as it does for `make reproduce`.
+Snakemake runs the cells, as the Snakefile beside this file says.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scarplib.build.cache import locked
-from scarplib.errors import UserError, of_system
-from scarplib.option_types import Parser, add_cores, scheme_list
-from scarplib.paths import OUT, SCRIPTS
+from scarplib.errors import UserError
+from scarplib.option_types import Parser, scheme_list
+from scarplib.paths import SCRIPTS
+from scarplib.runs.command import compared
+from scarplib.sweep.cells import run_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from scarplib.experiments.run import Settings
-
-    Compared = Callable[[Sequence[str]], Settings]
+    from scarplib.runs.run import Settings
 
 _SETTINGS = "sweep.json"
+_SNAKEFILE = SCRIPTS / "scarplib" / "sweep" / "Snakefile"
 # Options that the sweep itself gives to each cell.
 _OWN = (
     *("--out", "--jobs", "--seed", "--age-seed", "--device", "--description", "--image"),
@@ -62,65 +61,9 @@ class Cell:
     path: Path
 
 
-def _seeds(text: str) -> tuple[int, ...]:
-    """1-10,20: each once."""
-    found: list[int] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", part)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if first > last or last - first > 9999:
-            raise UserError(f"--seeds: '{part}' is not a seed, or FIRST-LAST of at most 10000")
-        found += range(first, last + 1)
-    if len(found) != len(set(found)):
-        raise UserError(f"--seeds: '{text}' names one twice")
-    return tuple(found)
-
-
-def _devices(text: str) -> tuple[str, ...]:
-    names = tuple(text.split(","))
-    stems = [Path(name).stem for name in names]
-    for name, stem in zip(names, stems, strict=True):
-        if not Path(name).is_file():
-            raise UserError(f"--devices: {name}: no such file")
-        if stems.count(stem) > 1:
-            raise UserError(f"--devices: two of them are named {stem}")
-    return names
-
-
-def parser() -> Parser:
-    """The command's own options."""
-    parser = Parser(
-        prog="scarp sweep",
-        description="One comparison on many drives and seeds, with one report. All other options "
-        "are those of `scarp compare`; with --replay, those of `scarp replay`.",
-    )
-    parser.add_argument(
-        "--devices", type=_devices, required=True, metavar="A,B,…", help="descriptions of drives"
-    )
-    parser.add_argument("--seeds", type=_seeds, required=True, metavar="1-10,…")
-    parser.add_argument(
-        "--replay", default="", metavar="TRACE|gen:…", help="on the replayer, without a guest"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=OUT / "sweep",
-        metavar="DIR",
-        help="results; what is there already is not run again (default: out/sweep)",
-    )
-    add_cores(parser)
-    parser.add_argument(
-        "--snakemake",
-        default="",
-        metavar="'OPTIONS'",
-        help="for Snakemake, such as '--executor slurm --jobs 100' or '--profile NAME'",
-    )
-    return parser
-
-
-def parse(given: list[str]) -> tuple[Sweep, argparse.Namespace]:
-    """The command line; what can be said of it before anything is built is said here."""
-    options, rest = parser().parse_known_args(given)
+def wanted(options: argparse.Namespace) -> Sweep:
+    """What is to be swept; what can be said of it before anything is built is said here."""
+    rest: list[str] = options.rest
     for word in rest:
         name = word[:2] if re.match("-[di]", word) else word.split("=")[0]
         if name in _OWN:
@@ -135,8 +78,7 @@ def parse(given: list[str]) -> tuple[Sweep, argparse.Namespace]:
         shlex.split(options.snakemake)
     except ValueError as error:
         raise UserError(f"--snakemake: {error}") from error
-    sweep = Sweep(options.devices, options.seeds, tuple(rest), options.replay, str(Path.cwd()))
-    return sweep, options
+    return Sweep(options.devices, options.seeds, tuple(rest), options.replay, str(Path.cwd()))
 
 
 def _content(sweep: Sweep, word: str) -> str:
@@ -185,10 +127,10 @@ def program(asked: Settings | None) -> str:
 
         return key_of(ensure_replay())
     from scarplib.build.qemu import ensure_qemu
-    from scarplib.experiments import manifest
     from scarplib.guest import user_guest
     from scarplib.guest.image import ensure_image
     from scarplib.guest.job import check_job_file
+    from scarplib.runs import manifest
 
     files: dict[str, Path] = {}
     if asked.job:
@@ -244,16 +186,16 @@ def jobs(path: Path) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _check_names(sweep: Sweep, cell: Cell, out: Path, compared: Compared) -> None:
+def _check_names(sweep: Sweep, cell: Cell, out: Path) -> None:
     """The cell's name must say what is run: other sources or files would be run by now."""
     asked = None if sweep.replay else compared(sweep.rest)
     if cell not in cells(sweep, program(asked), out):
         raise UserError("the program, or a file that is used, has changed since the sweep began")
 
 
-def _make(sweep: Sweep, cell: Cell, out: Path, compared: Compared) -> None:
+def _make(sweep: Sweep, cell: Cell, out: Path) -> None:
     """Only its summary is kept: running the cell again gives the same folder."""
-    _check_names(sweep, cell, out, compared)
+    _check_names(sweep, cell, out)
     folder = cell.path.with_suffix(".run")
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -270,33 +212,32 @@ def _make(sweep: Sweep, cell: Cell, out: Path, compared: Compared) -> None:
         said = log.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
         reason = next((x for x in reversed(said) if x.startswith("scarp: error")), said[-1])
         raise UserError(f"{reason} (all of it: {log})")
-    _check_names(sweep, cell, out, compared)
+    _check_names(sweep, cell, out)
     # A name appears only with the whole result behind it.
     (folder / "summary.json").rename(cell.path)
     shutil.rmtree(folder)
     log.unlink()
 
 
-def run_cell(path: Path, number: int, compared: Compared) -> int:
-    """One cell.
-
-    compared: what `scarp compare` makes of the words, to see that it is as when the sweep began.
-    """
+def run_cell(path: Path, number: int) -> int:
+    """One cell; the exit status."""
     sweep, listed = read(path)
     cell = listed[number]
     # Where the user was: names of files may be relative.
     os.chdir(sweep.folder)
     try:
-        _make(sweep, cell, path.parent, compared)
+        _make(sweep, cell, path.parent)
     except UserError as error:
         print(f"error: {cell.device}, seed {cell.seed}: {error}")
         return 1
     return 0
 
 
-def sweep(program_key: str, given: list[str]) -> int:
-    """Run what is missing, and write the report of what is there."""
-    wanted, options = parse(given)
+def run(wanted: Sweep, program_key: str, options: argparse.Namespace) -> int:
+    """Run what is missing, and write the report of what is there.
+
+    program_key: what program() has answered.
+    """
     out = options.out.resolve()
     check_out(out)
     listed = cells(wanted, program_key, out)
@@ -306,12 +247,13 @@ def sweep(program_key: str, given: list[str]) -> int:
 
 
 def _run(wanted: Sweep, listed: list[Cell], options: argparse.Namespace) -> int:
-    from scarplib.reproduce import sweep_page
-    from scarplib.reproduce.command import snakemake
+    # Where its packages are.
+    from scarplib.sweep import page
 
     out = options.out.resolve()
     path = write(wanted, listed, out)
-    failed = snakemake(
+    failed = run_missing(
+        _SNAKEFILE,
         [cell.path for cell in listed],
         out,
         options.cores,
@@ -323,27 +265,8 @@ def _run(wanted: Sweep, listed: list[Cell], options: argparse.Namespace) -> int:
         if cell.path.exists():
             there.setdefault(cell.device, {})[cell.seed] = json.loads(cell.path.read_text())
     if there:
-        print(sweep_page.write(out, there))
+        print(page.write(out, there))
         print(f"\nResults: {out}/  (report.html, sweep.csv, a folder for each drive)")
     if failed:
         raise UserError(failed)
     return 0
-
-
-def main(given: list[str]) -> int:
-    """As the command starts it, with program()'s answer first."""
-    try:
-        return sweep(given[0], given[1:])
-    except UserError as error:
-        print(f"scarp: error: {error}", file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"scarp: error: {of_system(error)}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        # Who started this says so.
-        return 130
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Options that describe a drive, as several commands have them."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from scarplib.errors import UserError
+from scarplib.option_types import integer, one_scheme
+from scarplib.paths import DEVICES
+
+# How full a drive is, in thousandths, of which nothing is said.
+AGE = 900
+
+
+def _overrides(text: str) -> str:
+    for part in text.split(","):
+        if not re.fullmatch(r"[\w-]+\.[\w-]+=[^=;,]+", part):
+            raise UserError(f"--set: '{part}' is not 'group.key=value'")
+    return text
+
+
+def add_set(parser: argparse.ArgumentParser) -> None:
+    """--set, of all keys at once."""
+    parser.add_argument(
+        "--set",
+        type=_overrides,
+        metavar="GROUP.KEY=VALUE,…",
+        help="keys of the description to change, e.g. gc.trigger_free_blocks=4",
+    )
+
+
+def add_scheme(parser: argparse.ArgumentParser) -> None:
+    """--scheme, of commands that run one."""
+    parser.add_argument(
+        "--scheme",
+        type=one_scheme,
+        default="baseline",
+        metavar="NAME[:KEY=VALUE…]",
+        help="with its parameters, if any is to be set (default: baseline)",
+    )
+
+
+def add_overwrite(parser: argparse.ArgumentParser) -> None:
+    """--overwrite; check_overwrite() is for commands whose drive may be a fresh one."""
+    parser.add_argument(
+        "--overwrite",
+        type=integer("--overwrite", 0, 2**32 - 2),
+        metavar="N",
+        help="how much ageing overwrites, in thousandths of what it has written; 0: no GC yet "
+        "(default: until steady)",
+    )
+
+
+def check_overwrite(options: argparse.Namespace) -> None:
+    """Of a new drive nothing can be overwritten."""
+    if options.overwrite is not None and not options.age:
+        raise UserError("--overwrite: needs --age, from 1 to 1000")
+
+
+def add_seed(parser: argparse.ArgumentParser, high: int) -> None:
+    """--seed, at most `high`."""
+    parser.add_argument(
+        "--seed",
+        type=integer("--seed", 0, high),
+        default=1,
+        metavar="N",
+        help="seed of the drive and its ageing (default: 1)",
+    )
+
+
+def add_drive(parser: argparse.ArgumentParser, device: str) -> None:
+    """What a guest's drive may be told; `device` names the usual description."""
+    parser.add_argument(
+        "--device",
+        type=Path,
+        default=DEVICES / f"{device}.ini",
+        metavar="FILE",
+        help=f"the drive's description (default: devices/{device}.ini)",
+    )
+    add_set(parser)
+    parser.add_argument(
+        "--handles",
+        type=integer("--handles", 0, 255),
+        default=0,
+        metavar="N",
+        help="reclaim unit handles that the guest may place its writes by (FDP), at most "
+        "ftl.streams; 0: no FDP (default: 0)",
+    )
+    parser.add_argument(
+        "--age",
+        type=integer("--age", 0, 1000),
+        default=AGE,
+        metavar="N",
+        help=f"how full the aged drive is, in thousandths; 0: a fresh drive (default: {AGE})",
+    )
+    add_seed(parser, 2**63 - 1)

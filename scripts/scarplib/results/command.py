@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp rows`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from scarplib.command_tree import RESULTS, Tree
+from scarplib.option_types import integer
+
+
+def _rows(options: argparse.Namespace) -> int:
+    from scarplib.device_logs import as_csv
+    from scarplib.results import in_words
+
+    if options.words:
+        return in_words.main(options.log, options.out, options.slowest)
+    return as_csv.main(options.log, options.out, options.slowest)
+
+
+def add_commands(tree: Tree) -> None:
+    """To `scarp`."""
+    rows = tree.add(
+        "rows",
+        RESULTS,
+        "a command log, GC log or flash log as comma-separated values",
+        _rows,
+        builds=False,
+    )
+    rows.add_argument(
+        "log",
+        type=Path,
+        metavar="FILE",
+        help="a run's cmd.bin or gc.bin, or a scheme's folder, such as out/latest/baseline; or "
+        "what --cmd-log, --gc-log or --flash-log of `scarp replay` wrote",
+    )
+    rows.add_argument("-o", "--out", type=Path, metavar="FILE", help="(default: standard output)")
+    rows.add_argument(
+        "--slowest",
+        type=integer("--slowest", 1, 10**9),
+        default=0,
+        metavar="N",
+        help="these alone, the slowest first (default: all, in the log's order)",
+    )
+    rows.add_argument(
+        "--words",
+        action="store_true",
+        help="a line for people in place of columns: when it came, what it was, how long it took, "
+        "and its greatest causes",
+    )
