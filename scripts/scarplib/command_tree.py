@@ -32,7 +32,7 @@ _UNLOCKED = "--unlocked"
 class CommandParser(Parser):
     """Of one command.
 
-    `options.words` has all of its words as they were typed.  forwards: another program reads what
+    `options.typed` has all of its words as they were typed.  forwards: another program reads what
     is no option of this parser, and says what is wrong with it; `options.rest` has these words.
     """
 
@@ -44,7 +44,7 @@ class CommandParser(Parser):
         """As argparse has it, with the words."""
         options, rest = super().parse_known_args(args, namespace)
         # That one was for this process, which has put it into the environment.
-        options.words = [word for word in args or () if word != _UNLOCKED]
+        options.typed = [word for word in args or () if word != _UNLOCKED]
         if not self.forwards:
             return options, rest
         options.rest = rest

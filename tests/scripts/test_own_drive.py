@@ -34,7 +34,6 @@ from scarplib.own_drive import (  # noqa: E402
     blocks,
     by_steps,
     cited,
-    command,
     features,
     figures,
     fio_json,
@@ -46,6 +45,8 @@ from scarplib.own_drive import (  # noqa: E402
     safety,
 )
 from scarplib.own_drive.plan import MIB, TRIM, Known, Plan  # noqa: E402
+from typed import fit as run_fit  # noqa: E402
+from typed import probe as run_probe  # noqa: E402
 
 SMALL = """
 [geometry]
@@ -125,7 +126,7 @@ class ADescription(Scratch):
                 contextlib.redirect_stdout(said),
             ):
                 words = ["disk.img", "--destroy", "disk.img", "-o", str(out)]
-                self.assertEqual(command.probe_main(words), 0)
+                self.assertEqual(run_probe(*words), 0)
             self.assertIn(ends, said.getvalue())
             self.assertEqual(bool(said.getvalue()), bool(ends))
             said.seek(0)
@@ -233,7 +234,7 @@ class AModel(unittest.TestCase):
         for guests in (0, 1, 7, 30):
             self.assertEqual(len(blind.in_guests(thirty, guests)), guests)
         with self.assertRaisesRegex(UserError, "--guests: 3 of 2"):
-            command.fit_main(["--blind", "2", "--guests", "3"])
+            run_fit("--blind", "2", "--guests", "3")
 
 
 class WhatWasTried(Scratch):
@@ -323,7 +324,7 @@ class AProbesFile(Scratch, Refused):
             (["--json", str(self.folder)], "is a folder, not a file"),
         ):
             with self.assertRaisesRegex(UserError, said):
-                command.fit_main([*words, *arguments])
+                run_fit(*words, *arguments)
         said = self.error("probe", "devices/demo.ini", "-o", str(self.folder))
         self.assertIn("is a folder, not a file", said)
 
@@ -683,7 +684,7 @@ class OthersMeasurements(Scratch):
         ):  # fmt: skip
             out, err = io.StringIO(), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                self.assertEqual(command.fit_main([str(drive), "--beside", str(fio), *more]), 0)
+                self.assertEqual(run_fit(str(drive), "--beside", str(fio), *more), 0)
             self.assertIn(says, err.getvalue())
             self.assertIn(f"rate: {well} of 1 within 10 %", out.getvalue())
 

@@ -21,6 +21,7 @@ from refused import Refused  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.runs.command import compared  # noqa: E402
 from scarplib.sweep import cells, page, sweep  # noqa: E402
+from scarplib.sweep.sweep import Sweep  # noqa: E402
 from typed import swept, typed  # noqa: E402
 
 DEMO, SMALL = (str(ROOT / "devices" / f"{name}.ini") for name in ("demo", "hpdc18-small"))
@@ -37,7 +38,7 @@ class Folder(unittest.TestCase):
     def sweep(self, *words: str) -> int:
         return sweep.run(swept(*words), "", typed("sweep", *words))
 
-    def of(self, *arguments: str) -> sweep.Sweep:
+    def of(self, *arguments: str) -> Sweep:
         return swept(*GOOD, *arguments)
 
 
@@ -79,7 +80,7 @@ class Arguments(Refused):
 
 
 class Cells(Folder):
-    def paths(self, of: sweep.Sweep, program: str = "p") -> list[Path]:
+    def paths(self, of: Sweep, program: str = "p") -> list[Path]:
         return [cell.path for cell in sweep.cells(of, program, self.folder)]
 
     def test_what_other_settings_gave_is_not_taken_for_these(self) -> None:

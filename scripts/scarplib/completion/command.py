@@ -18,7 +18,7 @@ def add_commands(tree: Tree) -> None:
         from scarplib.completion import words
 
         if options.shell == _WORDS:
-            print("\n".join(words.completed(tree, options.typed)))
+            print("\n".join(words.completed(tree, options.so_far)))
         else:
             print(words.script(options.shell), end="")
         return 0
@@ -32,4 +32,4 @@ def add_commands(tree: Tree) -> None:
         metavar="{bash,zsh}",
         help="whose; see its first lines",
     )
-    parser.add_argument("typed", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.add_argument("so_far", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

@@ -21,7 +21,7 @@ def fit(options: argparse.Namespace) -> int:
 
     complete_fit(options)
     if not options.check and not options.beside:
-        go_on_with(FIT_PACKAGES, ["fit", *options.words])
+        go_on_with(FIT_PACKAGES, ["fit", *options.typed])
     from scarplib.own_drive import fitting
 
     return fitting.main(options)

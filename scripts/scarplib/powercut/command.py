@@ -16,7 +16,7 @@ def _usual(options: argparse.Namespace) -> argparse.Namespace:
     """The options when none is given."""
     parser = Parser(prog="scarp powercut")
     add_powercut(parser)
-    known = {name: getattr(options, name) for name in ("command", "run", "words")}
+    known = {name: getattr(options, name) for name in ("command", "run", "typed")}
     return parser.parse_args([], argparse.Namespace(**known))
 
 

@@ -299,7 +299,7 @@ def _in_the_replayers_words(given: list[str]) -> list[str]:
 
 def main(options: argparse.Namespace) -> int:
     """Which of the three it is; `options` as replays/command.py reads them."""
-    given = _in_the_replayers_words(options.words)
+    given = _in_the_replayers_words(options.typed)
     asked = Asked(options, options.rest)
     _check_age(options)
     if options.schemes:

@@ -23,7 +23,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     from scarplib.build.venv import REPRODUCE_PACKAGES, go_on_with
 
     # Snakemake, and numpy: the system's Python need not have them.
-    go_on_with(REPRODUCE_PACKAGES, ["reproduce", *options.words])
+    go_on_with(REPRODUCE_PACKAGES, ["reproduce", *options.typed])
     from scarplib.reproduce import papers
 
     how = "quick" if options.quick else "estimate" if options.estimate else ""

@@ -21,7 +21,7 @@ def _sweep(options: argparse.Namespace) -> int:
         raise UserError(
             "--clock realtime: needs --cores 1: cells that run at once make each other late"
         )
-    go_on_with(REPRODUCE_PACKAGES, ["sweep", *options.words])
+    go_on_with(REPRODUCE_PACKAGES, ["sweep", *options.typed])
     return sweep.run(wanted, sweep.program(guests), options)
 
 
