@@ -9,12 +9,12 @@
  * lie.flush_queued_only: flushes do not wait for units that have left their
  * packer.
  */
-static void pass_by(ScarpDrive *drive)
+static void await_packed_alone(ScarpDrive *drive)
 {
     for (ScarpDirty *dirty = drive->buffer.oldest; dirty;
          dirty = dirty->newer) {
         dirty->not_awaited |= !scarp_unit_is_packing(&dirty->unit) &&
-                         !scarp_unit_is_partial(&dirty->unit);
+                              !scarp_unit_is_partial(&dirty->unit);
     }
 }
 
@@ -35,7 +35,7 @@ void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd)
         return;
     }
     if (drive->desc.flush_queued_only) {
-        pass_by(drive);
+        await_packed_alone(drive);
     }
     scarp_dirty_drain(drive, cmd->order);
 }

@@ -197,8 +197,8 @@ int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 /* ---- Pages by grant: gc/rounds.c, gc/reclaim.c -------------------------- */
 
 /*
- * Grants work only under redistributed pacing, which hios-1 and hios-2 bring
- * along. A segment is the read and program of a page; a round is the rest of
+ * Only redistributed pacing has grants; hios-1 and hios-2 bring it along. A
+ * segment is the read and program of a page; a round is the rest of
  * one victim, or of one merge, behind the erases of the round before, whose
  * blocks went back unerased.
  */

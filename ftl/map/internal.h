@@ -36,7 +36,7 @@ struct ScarpMappingOps {
     uint64_t (*group_blocks)(const ScarpDrive *drive);
     /* RAM of a controller that has this mapping; NULL: an entry per unit. */
     uint64_t (*ram_bytes)(const ScarpDrive *drive);
-    /* Part of that RAM which a drive at rest must save; NULL: all of it. */
+    /* Part of that RAM which must be read again after its loss; NULL: all. */
     uint64_t (*table_bytes)(const ScarpDrive *drive);
     /* Checks the mapping's laws, after those of all mappings. */
     bool (*check)(const ScarpDrive *drive, GError **error);

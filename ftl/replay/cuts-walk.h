@@ -30,8 +30,8 @@ bool cuts_walk_step(CutsWalk *walk, GError **error);
 int64_t cuts_walk_cut_ns(const CutsWalk *walk);
 
 /*
- * Fails the power of all drives there, and restores it at once. The walk goes
- * on with the moments of recovery, numbered from 1.
+ * Fails the power of all drives at that time, and restores it at once. The walk
+ * goes on with the moments of recovery, numbered from 1.
  */
 void cuts_walk_cut(CutsWalk *walk);
 bool cuts_walk_is_ready(const CutsWalk *walk);

@@ -42,9 +42,8 @@ static bool is_part(const ScarpDrive *drive, const ScarpCmd *cmd)
 }
 
 /*
- * True when other lies in the same page and ends or begins where the units
- * first to last do: a second write of one of these units would make no single
- * program.
+ * True when other lies in the same page and ends before first or begins behind
+ * last: a second write of one of these units cannot be in the same program.
  */
 static bool is_adjacent(const ScarpDrive *drive, uint32_t first, uint32_t last,
                         const ScarpCmd *other)
