@@ -5,7 +5,7 @@
  */
 #include "gc/internal.h"
 
-#define LOOK_AHEAD 48 /* units */
+#define PREFETCH_AHEAD 48 /* units */
 #define FETCHED_UNITS 4
 
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job)
@@ -50,7 +50,7 @@ static uint32_t victim_lpn(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
 
         memcpy(job->line, lpns, sizeof(job->line));
         job->line_end = first + SCARP_GC_LINE;
-        __builtin_prefetch(lpns + LOOK_AHEAD);
+        __builtin_prefetch(lpns + PREFETCH_AHEAD);
     }
     if (ppn >= job->fetched_end) {
         uint32_t end = scarp_block_ppn(drive, job->victim + 1);

@@ -198,9 +198,9 @@ int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 
 /*
  * Only redistributed pacing has grants; hios-1 and hios-2 bring it along. A
- * segment is the read and program of a page; a round is the rest of
- * one victim, or of one merge, behind the erases of the round before, whose
- * blocks went back unerased.
+ * segment is the read and program of a page; a round is the rest of one
+ * victim, or of one merge, behind the erases of the round before, whose blocks
+ * went back unerased.
  */
 
 /* The pages of a write that go to one plane. */
