@@ -1,5 +1,5 @@
 /*
- * What the host deallocates: units are unmapped, and with ftl.recovery=1 a
+ * What the host deallocates: units are unmapped, and with ftl.recovery=2 a
  * record of that is written, as data is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -16,6 +16,30 @@ static bool in_victim(const ScarpDrive *drive, uint32_t lpn)
         drive, scarp_ppn_block(drive, ppn)) == BLOCK_VICTIM;
 }
 #endif
+
+ScarpPieceFate scarp_buffer_fate(const ScarpDrive *drive, const ScarpCmd *cmd,
+                                 uint32_t bytes)
+{
+    bool whole = bytes == drive->geo.unit_bytes;
+    bool records = scarp_buffer_records(drive);
+
+    /*
+     * A drive whose power may fail, but that writes no records, deallocates
+     * nothing: contents older than the last could come back.
+     */
+    if (whole && scarp_drive_deallocates(drive)) {
+        return records ? PIECE_RECORDED : PIECE_DEALLOCATED;
+    }
+    /* A part of a unit need not be deallocated, as NVMe allows. */
+    return cmd->op == SCARP_OP_DEALLOCATE ? PIECE_KEPT : PIECE_WRITTEN;
+}
+
+bool scarp_buffer_deallocates_at_once(const ScarpDrive *drive,
+                                      const ScarpCmd *cmd)
+{
+    return cmd->op == SCARP_OP_DEALLOCATE && !scarp_buffer_records(drive) &&
+           (!scarp_has_parity(drive) || !scarp_drive_deallocates(drive));
+}
 
 void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
 {

@@ -241,9 +241,8 @@ static inline bool stripes_full(const ScarpDrive *drive, uint32_t lpn)
 /* False: no room for the next unit. */
 static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
 {
-    bool empties = cmd->op != SCARP_OP_WRITE &&
-                   !scarp_buffer_keeps_deallocated(drive);
-    const char *data = cmd->op == SCARP_OP_WRITE ? cmd->data : NULL;
+    bool writes = cmd->op == SCARP_OP_WRITE;
+    const char *data = writes ? cmd->data : NULL;
     const ScarpBuffer *buffer = &drive->buffer;
     uint32_t unit_bytes = drive->geo.unit_bytes;
 
@@ -253,16 +252,17 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         uint32_t first_byte = at & (unit_bytes - 1);
         uint32_t bytes = MIN(unit_bytes - first_byte,
                              cmd->length_bytes - cmd->next_byte);
+        ScarpPieceFate fate = writes ? PIECE_WRITTEN
+                                     : scarp_buffer_fate(drive, cmd, bytes);
 
         scarp_mark_if(drive, zeroes_split_unit,
                       cmd->op == SCARP_OP_WRITE_ZEROES && bytes < unit_bytes);
         scarp_mark_if(drive, deallocation_of_part,
                       cmd->op == SCARP_OP_DEALLOCATE && bytes < unit_bytes);
-        if (empties && bytes == unit_bytes && !scarp_buffer_records(drive) &&
-            !stripes_full(drive, lpn)) {
+        if (fate == PIECE_DEALLOCATED && !stripes_full(drive, lpn)) {
             scarp_buffer_deallocate(drive, lpn);
-        } else if (cmd->op == SCARP_OP_DEALLOCATE && bytes < unit_bytes) {
-            /* Only whole units: the rest keeps its data, as NVMe allows. */
+        } else if (fate == PIECE_KEPT) {
+            /* Nothing changes. */
         } else if (buffer->room_units && buffer->used >= buffer->room_units) {
             scarp_mark(drive, buffer_full);
             scarp_mark_if(drive, fua_met_full_buffer, cmd->fua);
@@ -276,7 +276,7 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         } else if (stripes_full(drive, lpn)) {
             scarp_mark(drive, parities_full);
             return false;
-        } else if (empties && bytes == unit_bytes) {
+        } else if (fate == PIECE_RECORDED) {
             bytes = scarp_buffer_run_bytes(drive, cmd, lpn);
             scarp_buffer_deallocate_run(drive, cmd, lpn,
                                         bytes >> drive->geo.unit_shift);
@@ -303,7 +303,9 @@ static void account(ScarpDrive *drive, ScarpCmd *cmd)
 bool scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd)
 {
     cmd->next_byte = 0;
-    if (!scarp_cmd_first(&drive->buffer.waiting) && write_units(drive, cmd)) {
+    if ((!scarp_cmd_first(&drive->buffer.waiting) ||
+         scarp_buffer_deallocates_at_once(drive, cmd)) &&
+        write_units(drive, cmd)) {
         account(drive, cmd);
         return true;
     }

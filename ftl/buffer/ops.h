@@ -21,27 +21,11 @@ static inline bool scarp_buffer_is_empty(const ScarpDrive *drive)
 /* ---- Commands: buffer/host_*.c ------------------------------------------ */
 
 /*
- * Takes a write, or a write of zeroes, whose data has arrived; units_left
- * counts the units that it waits for. True: all of it was taken. False: it
- * waits for room, and comes back by scarp_buffer_next_admitted().
+ * Takes a write whose data has arrived, a write of zeroes, or a deallocation;
+ * units_left counts the units that it waits for.  True: all of it was taken.
+ * False: it waits for room, and comes back by scarp_buffer_next_admitted().
  */
 bool scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd);
-/*
- * True when deallocations are written to flash (ftl.recovery=2): then commands
- * that deallocate go to scarp_buffer_write(), too.
- */
-static inline bool scarp_buffer_records(const ScarpDrive *drive)
-{
-    return drive->desc.recovery == RECOVERY_ALL;
-}
-/*
- * True where power may fail and deallocations are not recorded: they then
- * change nothing, as contents older than the last could come back.
- */
-static inline bool scarp_buffer_keeps_deallocated(const ScarpDrive *drive)
-{
-    return scarp_media_keeps(drive) && !scarp_buffer_records(drive);
-}
 bool scarp_trims_have(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /*
  * True when lpn, which lies at ppn, was deallocated since it was written, and
@@ -54,8 +38,6 @@ static inline bool scarp_buffer_is_trimmed(const ScarpDrive *drive,
 }
 /* Returns a write that had waited for room and was taken now, or NULL. */
 ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive);
-/* Unmaps a whole unit, and drops its buffered contents. */
-void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn);
 /*
  * Programs all earlier writes, in filled pages or not; the flush waits for
  * them.

@@ -25,23 +25,6 @@ void scarp_flow_admit(ScarpDrive *drive)
     }
 }
 
-static void deallocate(ScarpDrive *drive, ScarpCmd *cmd)
-{
-    uint64_t end = cmd->offset_bytes + cmd->length_bytes;
-    uint32_t lpn = scarp_bytes_lpn(drive, cmd->offset_bytes +
-                                              drive->geo.unit_bytes - 1);
-
-    /* Only whole units: the rest keeps its data, as NVMe allows. */
-    for (; (uint64_t)(lpn + 1) * drive->geo.unit_bytes <= end; lpn++) {
-        if (!scarp_buffer_keeps_deallocated(drive)) {
-            scarp_buffer_deallocate(drive, lpn);
-        }
-    }
-    scarp_flow_put(drive, cmd);
-    scarp_flow_flushed(drive);
-    scarp_flow_admit(drive);
-}
-
 /* The command is in the device, and the data of a write has arrived. */
 static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
 {
@@ -60,12 +43,7 @@ static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
         }
         break;
     case SCARP_OP_DEALLOCATE:
-        /* It may have to wait for a stripe, as writes do. */
-        if (!scarp_buffer_records(drive) &&
-            (!scarp_has_parity(drive) ||
-             scarp_buffer_keeps_deallocated(drive))) {
-            deallocate(drive, cmd);
-        } else if (scarp_buffer_write(drive, cmd)) {
+        if (scarp_buffer_write(drive, cmd)) {
             scarp_flow_put(drive, cmd);
             scarp_flow_flushed(drive);
             scarp_flow_admit(drive);

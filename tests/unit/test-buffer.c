@@ -175,6 +175,46 @@ static void test_deallocated(void)
     rig_free(rig);
 }
 
+/*
+ * A whole unit is unmapped, at once or with a record on flash, but where power
+ * may fail and records are not kept: there zeroes are written, and a
+ * deallocation changes nothing.  A part is written, or keeps its data.
+ */
+static void test_fates(void)
+{
+    static const struct {
+        const char *overrides;
+        bool unmapped;
+        unsigned records, zeroes; /* record writes, units written */
+    } rows[] = {
+        { "ftl.unit_bytes=1024", true, 0, 0 },
+        { "ftl.unit_bytes=1024,nand.power_cuts=1,ftl.recovery=1", false, 0, 1 },
+        { "ftl.unit_bytes=1024,nand.power_cuts=1,ftl.recovery=2", true, 1, 0 },
+    };
+    static const ScarpOp ops[] = { SCARP_OP_DEALLOCATE, SCARP_OP_WRITE_ZEROES };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows) * G_N_ELEMENTS(ops); i++) {
+        size_t row = i / G_N_ELEMENTS(ops);
+        bool zeroes = ops[i % G_N_ELEMENTS(ops)] == SCARP_OP_WRITE_ZEROES;
+        Rig *rig = rig_new("baseline", NULL, rows[row].overrides);
+        ScarpCmd part = cmd_of(ops[i % G_N_ELEMENTS(ops)], 512, 512);
+        ScarpCmd whole = cmd_of(ops[i % G_N_ELEMENTS(ops)], 1024, 1024);
+        bool unmapped = rows[row].unmapped;
+
+        rig_write(rig, 0);
+        rig_do(rig, &part);
+        g_assert_true(scarp_is_mapped(rig->drive, 0, 1024));
+        g_assert_cmpuint(rig_stats(rig)->host_written_units, ==, 4 + zeroes);
+        rig_do(rig, &whole);
+        g_assert_true(scarp_is_mapped(rig->drive, 1024, 1024) != unmapped);
+        g_assert_cmpuint(rig_stats(rig)->deallocated_units, ==, unmapped);
+        g_assert_cmpuint(rig_stats(rig)->record_writes, ==, rows[row].records);
+        g_assert_cmpuint(rig_stats(rig)->host_written_units, ==,
+                         4 + zeroes * (1 + rows[row].zeroes));
+        rig_free(rig);
+    }
+}
+
 /* A part of a unit: the rest is read first, once, and only the unit. */
 static void test_rmw(void)
 {
@@ -252,6 +292,7 @@ int main(int argc, char **argv)
     g_test_add_func("/buffer/fua-deallocated", test_fua_deallocated);
     g_test_add_func("/buffer/coalesced", test_coalesced);
     g_test_add_func("/buffer/deallocated", test_deallocated);
+    g_test_add_func("/buffer/fates", test_fates);
     g_test_add_func("/buffer/rmw", test_rmw);
     g_test_add_func("/buffer/rmw-twice", test_rmw_twice);
     return g_test_run();
