@@ -13,6 +13,7 @@ from scarplib.build import qemu as qemu_build
 from scarplib.build import replayer as replay
 from scarplib.build.cache import unpack_tar
 from scarplib.build.compile import compile_program
+from scarplib.build.engine_sources import engine_sources
 from scarplib.dev import bench_engine
 from scarplib.errors import UserError
 
@@ -51,9 +52,10 @@ def build(name: str, root: Path, folder: Path, replayer: bool = True) -> Engine:
     engine = Engine(name, folder / name / "scarp-replay", {})
     if not replayer:
         return engine
-    # Files of cuts- are another program's (build/cuts.py).
-    files = sorted((root / "ftl").rglob("*.c"))
-    sources = [path for path in files if not path.name.startswith("cuts-")]
+    ftl = root / "ftl"
+    # Files of cuts- are scarp-cuts', where a commit has no ftl/cuts yet.
+    own = [path for path in (ftl / "replay").glob("*.c") if not path.name.startswith("cuts-")]
+    sources = sorted([*(path for path in engine_sources(ftl) if path.suffix == ".c"), *own])
     compile_program(engine.replayer, root / "ftl", sources, replay.LIBRARIES)
     return engine
 

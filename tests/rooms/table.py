@@ -105,23 +105,25 @@ class Table:
         """May it call the other room, and include its ops.h?"""
         if user == used or (user, used) in self._pairs:
             return True
-        if used not in self.order:
+        names = (*self.order, *self.beside)
+        # The engine needs no program beside it, wherever that stands.
+        if used in self.beside and user in self.order:
             return False
-        return user in self.beside or self.order.index(used) < self.order.index(user)
+        return names.index(used) < names.index(user)
 
     def pair(self, user: str, used: str) -> str | None:
         """The line of `calls` that allows it, where the order alone does not."""
-        if user in self.beside and used in self.order:
+        names = (*self.order, *self.beside)
+        if names.index(used) < names.index(user):
             return None
-        if user in self.order and used in self.order:
-            above = self.order.index(used) > self.order.index(user)
-            return self._pairs.get((user, used)) if above else None
         return self._pairs.get((user, used))
 
     def where(self, user: str, used: str) -> str:
         """Why a use is refused, in words."""
         if user in self.order and used in self.order:
             return f"which lies above {user}"
+        if user in self.beside and used in self.beside:
+            return f"which stands behind {user} in beside"
         return f"and calls of {NAME} has no '{user} -> {used}'"
 
 

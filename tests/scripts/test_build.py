@@ -13,12 +13,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tomllib
 import unittest
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from scarplib.build import cache, compile, host_packages, library, qemu, replayer, requests
+from scarplib.build import cache, compile, cuts, host_packages, library, qemu, replayer, requests
 from scarplib.dev import bench_engine, bench_realtime, upstream_tests
 from scarplib.errors import UserError
 from scarplib.guest import image, programs
@@ -403,7 +404,7 @@ class HostPackages(unittest.TestCase):
 
 
 class EngineSources(unittest.TestCase):
-    def test_all_but_the_replayer(self) -> None:
+    def test_all_but_the_programs_beside_it(self) -> None:
         """What Meson is told, by the script that it calls."""
         script = ROOT / "hw" / "list-engine-sources.py"
         done = subprocess.run(
@@ -413,9 +414,29 @@ class EngineSources(unittest.TestCase):
         wanted = [
             f"../{path.relative_to(ROOT)}"
             for path in sorted((ROOT / "ftl").rglob("*.c"))
-            if "replay" not in path.parts
+            if path.parent.name not in ("replay", "cuts")
         ]
         self.assertEqual(listed, wanted)
+
+    def test_the_device_is_made_of_the_same(self) -> None:
+        """No change of a program beside the engine builds QEMU again."""
+        beside = [ROOT / "ftl" / name for name in tomllib.loads(
+            (ROOT / "ftl" / "rooms.toml").read_text())["beside"]]  # fmt: skip
+        device = {path for path, _ in qemu.device_sources()}
+        self.assertTrue(device.isdisjoint(x for folder in beside for x in folder.rglob("*")))
+        self.assertIn(ROOT / "ftl" / "timeline" / "timeline.c", device)
+        self.assertIn(ROOT / "hw" / "nvme-flash.c", device)
+
+    def test_each_program_beside_the_engine_has_its_own(self) -> None:
+        own = {
+            name: {x.parent.name for x in files} & {"replay", "cuts"}
+            for name, files in (
+                ("replay", replayer.sources()),
+                ("cuts", cuts.cuts_sources()),
+                ("library", library.sources()),
+            )
+        }
+        self.assertEqual(own, {"replay": {"replay"}, "cuts": {"replay", "cuts"}, "library": set()})
 
 
 class Locked(unittest.TestCase):

@@ -9,8 +9,8 @@ TESTS := $(shell cd $(TOP) && find tests/unit -name '*.c')
 # Those of a part of the device that needs neither QEMU nor an engine: they include its source.
 HW_TESTS := $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/tests/hw/*.c))
 NAMES := $(notdir $(TESTS:.c=) $(HW_TESTS:.c=))
-# The replayer without the main() of its programs.
-SHARED := $(ENGINE) $(shell cd $(TOP) && find ftl/replay -name '*.c' ! -name '*main.c')
+# The programs beside the engine, without their main().
+SHARED := $(ENGINE) $(shell cd $(TOP) && find ftl/replay ftl/cuts -name '*.c' ! -name main.c)
 OBJECTS := $(SHARED:%.c=$(OUT)/checked/%.o)
 LINKED_OBJECTS := $(OBJECTS:%laws.o=%laws-plain.o)
 PROGRAMS := $(addprefix $(OUT)/unit/,$(NAMES))

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from scarplib.build.engine_sources import engine_sources
 from scarplib.build.replayer import built_program, ensure_program
-from scarplib.build.replayer import sources as engine_and_replayer
 from scarplib.paths import ENGINE, ROOT
 
 ARRAY = ROOT / "guest" / "array"
@@ -22,8 +22,8 @@ def core() -> list[Path]:
 
 def sources() -> list[Path]:
     """Every file that decides what the simulator does."""
-    engine = [p for p in engine_and_replayer() if _REPLAYER not in p.parents or p in _SHARED]
-    return [*engine, *core(), *sorted((ARRAY / "sim").glob("*.[ch]"))]
+    own = [*core(), *sorted((ARRAY / "sim").glob("*.[ch]"))]
+    return [*engine_sources(ENGINE), *_SHARED, *own]
 
 
 def ensure_simulator() -> Path:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scarplib.build.replayer import built_program, ensure_program, sources
+from scarplib.build.engine_sources import engine_sources
+from scarplib.build.replayer import built_program, ensure_program
 from scarplib.paths import ENGINE
 
 _REPLAYER = ENGINE / "replay"
@@ -18,8 +19,8 @@ _SHARED = (
 
 def cuts_sources() -> list[Path]:
     """Every file that decides what the program does."""
-    engine = [p for p in sources() if p.parent != _REPLAYER or p.name in _SHARED]
-    return [*engine, *sorted(_REPLAYER.glob("cuts-*.[ch]"))]
+    shared = [_REPLAYER / name for name in _SHARED]
+    return [*engine_sources(ENGINE), *shared, *sorted((ENGINE / "cuts").glob("*.[ch]"))]
 
 
 def ensure_cuts() -> Path:

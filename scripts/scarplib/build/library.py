@@ -11,6 +11,7 @@ from pathlib import Path
 
 from scarplib.build.cache import cache_dir, check_unchanged, locked, step, tree_hash
 from scarplib.build.compile import CFLAGS, RECIPE, compiler, flags
+from scarplib.build.engine_sources import engine_sources
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.replayer import PACKAGES
 from scarplib.paths import ENGINE
@@ -30,9 +31,8 @@ class Library:
 
 
 def sources() -> list[Path]:
-    """The engine without the replayer."""
-    files = (path for path in ENGINE.rglob("*") if path.suffix in (".c", ".h"))
-    return sorted(path for path in files if path.parent.name != "replay")
+    """The engine without the programs beside it."""
+    return engine_sources(ENGINE)
 
 
 def public_functions() -> list[str]:

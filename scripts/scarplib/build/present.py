@@ -7,13 +7,13 @@ import subprocess
 from pathlib import Path
 
 from scarplib.build.cache import tree_hash
+from scarplib.build.engine_sources import engine_sources
 from scarplib.paths import ROOT
 
 
 def engine_files(ftl: Path) -> list[Path]:
-    """Of the engine, not of the replayer beside it: what tests/hunt/hunt.mk makes a hunt of."""
-    files = ftl.rglob("*.[ch]")
-    return [f for f in files if f.parent.name != "replay" or f.stem == "contract"]
+    """Of the engine, not of the programs beside it: what tests/hunt/hunt.mk makes a hunt of."""
+    return [*engine_sources(ftl), *(ftl / "replay").glob("contract.[ch]")]
 
 
 def engine_hash() -> str:
@@ -24,7 +24,7 @@ def engine_hash() -> str:
 def device_hash() -> str:
     """Of what the device is made of: a line of another one says nothing of this one's changes."""
     files = [*(ROOT / "qemu-patches").glob("*.patch"), *(ROOT / "hw").glob("*.[ch]")]
-    files += (ROOT / "ftl").rglob("*.[ch]")
+    files += engine_sources(ROOT / "ftl")
     return tree_hash(files)[:12]
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from scarplib.build import locks
 from scarplib.build.cache import cache_dir, locked, step, tree_hash, unpack_tar
+from scarplib.build.engine_sources import engine_sources
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.private_apt import Apt
 from scarplib.build.venv import QEMU_WHEELS, download
@@ -183,8 +184,7 @@ def device_sources() -> list[tuple[Path, Path]]:
     """(file of the checkout, its place under hw/nvme/scarp) of all that makes the device."""
     hw = ROOT / "hw"
     files = [*hw.glob("*.[ch]"), hw / "meson.build", *hw.glob("*.py")]
-    # scarp-cuts' own are in no device.
-    files += (p for p in (ROOT / "ftl").rglob("*.[ch]") if not p.name.startswith("cuts-"))
+    files += engine_sources(ROOT / "ftl")
     return [(path, path.relative_to(ROOT)) for path in sorted(files)]
 
 

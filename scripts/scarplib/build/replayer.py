@@ -10,6 +10,7 @@ from pathlib import Path
 
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
 from scarplib.build.compile import RECIPE, compile_program
+from scarplib.build.engine_sources import engine_sources
 from scarplib.build.host_packages import ensure_packages
 from scarplib.paths import ENGINE, INSTALLED, MANIFEST, PROGRAMS
 
@@ -19,9 +20,7 @@ LIBRARIES = ("glib-2.0", "zlib", "libzstd")
 
 def sources() -> list[Path]:
     """Every file that decides what the program does, but how it is compiled."""
-    files = (path for path in ENGINE.rglob("*") if path.suffix in (".c", ".h"))
-    # Those are another program's (build/cuts.py).
-    return sorted(path for path in files if not path.name.startswith("cuts-"))
+    return sorted([*engine_sources(ENGINE), *(ENGINE / "replay").glob("*.[ch]")])
 
 
 def program_key(files: list[Path]) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
 from scarplib.build.compile import RECIPE, compile_program
+from scarplib.build.engine_sources import engine_sources
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.replayer import ensure_replay, mapping_names
 from scarplib.errors import UserError
@@ -82,8 +83,8 @@ class Sample:
 
 def sources(root: Path = ROOT) -> list[Path]:
     """The engine of the checkout at `root`, and at the end the program that measures it."""
-    engine = [path for path in (root / "ftl").rglob("*.c") if "replay" not in path.parts]
-    return [*sorted(engine), root / "tests" / "bench" / "bench-engine.c"]
+    engine = [path for path in engine_sources(root / "ftl") if path.suffix == ".c"]
+    return [*engine, root / "tests" / "bench" / "bench-engine.c"]
 
 
 def _key() -> str:

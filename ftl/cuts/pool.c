@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-pool.h"
+#include "cuts/pool.h"
 #include "scarp.h"
 
 #include <errno.h>

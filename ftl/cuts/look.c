@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-look.h"
+#include "cuts/look.h"
 
 #include <errno.h>
 #include <fcntl.h>

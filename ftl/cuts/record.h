@@ -7,7 +7,7 @@
 #ifndef SCARP_CUTS_RECORD_H
 #define SCARP_CUTS_RECORD_H
 
-#include "cmdlog.h"
+#include "replay/cmdlog.h"
 
 typedef struct {
     CmdLogRow cmd;

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-record.h"
+#include "cuts/record.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef SCARP_CUTS_CLASS_H
 #define SCARP_CUTS_CLASS_H
 
-#include "cuts-walk.h"
+#include "cuts/walk.h"
 
 typedef uint32_t CutsClass; /* a bit for each thing that a cut meets */
 

@@ -6,12 +6,12 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-one.h"
-#include "cuts-pool.h"
-#include "cuts-sample.h"
-#include "cuts-text.h"
-#include "options.h"
-#include "refused.h"
+#include "cuts/one.h"
+#include "cuts/pool.h"
+#include "cuts/sample.h"
+#include "cuts/text.h"
+#include "replay/options.h"
+#include "replay/refused.h"
 
 #include <locale.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-sample.h"
+#include "cuts/sample.h"
 
 /* Moments from 100 on: a kind that is everywhere, and two that are rare. */
 static CutsSample *sample_new(uint64_t seed)

@@ -7,7 +7,7 @@
 #ifndef SCARP_CUTS_ONE_H
 #define SCARP_CUTS_ONE_H
 
-#include "cuts-walk.h"
+#include "cuts/walk.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #ifndef SCARP_CUTS_SAMPLE_H
 #define SCARP_CUTS_SAMPLE_H
 
-#include "cuts-class.h"
+#include "cuts/class.h"
 
 typedef struct CutsSample CutsSample;
 

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-walk.h"
+#include "cuts/walk.h"
 
 int64_t cuts_walk_next_ns(const CutsWalk *walk)
 {

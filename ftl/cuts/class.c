@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-class.h"
+#include "cuts/class.h"
 
 /* Names in the order of output; a new group begins with a semicolon. */
 static const struct {

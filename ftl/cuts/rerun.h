@@ -4,11 +4,11 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef SCARP_CUTS_DRIVE_H
-#define SCARP_CUTS_DRIVE_H
+#ifndef SCARP_CUTS_RERUN_H
+#define SCARP_CUTS_RERUN_H
 
-#include "contract.h"
-#include "cuts-record.h"
+#include "replay/contract.h"
+#include "cuts/record.h"
 
 typedef struct {
     ScarpDrive *drive;
@@ -56,4 +56,4 @@ static inline uint32_t cuts_id_before(const CutsDrive *d)
 /* Copies the sector's contents before the run to out. */
 void cuts_drive_before(const CutsDrive *d, uint64_t sector, void *out);
 
-#endif /* SCARP_CUTS_DRIVE_H */
+#endif /* SCARP_CUTS_RERUN_H */

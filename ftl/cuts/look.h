@@ -6,7 +6,7 @@
 #ifndef SCARP_CUTS_LOOK_H
 #define SCARP_CUTS_LOOK_H
 
-#include "cuts-drive.h"
+#include "cuts/rerun.h"
 
 typedef struct {
     char *story; /* how they break the contract; NULL: not */

@@ -10,7 +10,7 @@
 #ifndef SCARP_CUTS_WALK_H
 #define SCARP_CUTS_WALK_H
 
-#include "cuts-drive.h"
+#include "cuts/rerun.h"
 
 typedef struct {
     CutsDrive *drives;

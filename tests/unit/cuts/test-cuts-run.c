@@ -4,9 +4,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-one.h"
-#include "cuts-pool.h"
-#include "cuts-text.h"
+#include "cuts/one.h"
+#include "cuts/pool.h"
+#include "cuts/text.h"
 #include "recorded.h"
 
 /* ---- Told again, and cut ------------------------------------------------ */

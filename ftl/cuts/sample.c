@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-sample.h"
+#include "cuts/sample.h"
 #include "random.h"
 
 struct CutsSample {

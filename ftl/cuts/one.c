@@ -3,10 +3,10 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-one.h"
-#include "cuts-class.h"
-#include "cuts-look.h"
-#include "cuts-text.h"
+#include "cuts/one.h"
+#include "cuts/class.h"
+#include "cuts/look.h"
+#include "cuts/text.h"
 #include "random.h"
 
 #include <sys/wait.h>

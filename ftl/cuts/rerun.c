@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts-drive.h"
+#include "cuts/rerun.h"
 #include "drive.h"
 
 #include <string.h>
