@@ -20,12 +20,12 @@ LIBVFN ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-scripts-long test-array-long test-array-kills test-fuzz-long test-realtime-long test-file-systems test-tsan-guest
+LONG := test-docs-long test-scripts-long test-guest-long test-array-long test-array-kills test-fuzz-long test-hunt-long test-laws test-determinism test-realtime-long test-file-systems test-tsan-guest
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme fuzz-device dist install uninstall
-NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt hunt-array test-hunt-array
+	conformance test-tsan-guest test-guest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme fuzz-device dist install uninstall
+NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt test-hunt-long hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
 help: ## this list
@@ -89,6 +89,9 @@ test-tsan: ## the engine's thread under thread sanitizer (builds a second QEMU; 
 test-realtime-long:
 	@SCARP_INTERRUPTIONS=$(INTERRUPTIONS) $(SCARP) test-qtest interruptions
 
+test-guest-long:
+	@SCARP_TEST_ALL=1 $(SCARP) test-guest
+
 test-array-guest: ## the SSD array in the guest: file systems, verify under GC, a killed server
 	@python3 tests/guest/run.py "SSD array as"
 
@@ -102,7 +105,7 @@ test-file-systems: ## in the guest: 4 file systems x 5 mappings x schemes, every
 	@python3 tests/guest/file_systems.py $(ARGS)
 
 test-laws: ## write amplification against the published formulas, within 2 %
-	@$(SCARP) test-laws
+	@SCARP_TEST_ALL=1 $(SCARP) test-laws
 
 test-scripts: ## parsing, table, report and arguments on synthetic results
 	@$(SCARP) test-scripts
@@ -160,6 +163,10 @@ fuzz-device: ## QEMU's own fuzzer on the drive and on stock nvme, and what of hw
 
 hunt: ## random drives, schemes and hosts, until a law breaks (ARGS='--scheme mine --seconds 60', ARGS='checked …': all laws)
 	@sh tests/hunt/run.sh $(ARGS)
+
+test-hunt-long:
+	@sh tests/hunt/run.sh test 1200
+	@sh tests/hunt-array/run.sh test 600
 
 test-hunt: ## the scenarios that once failed, then 60 s of those that follow from the commit (SECONDS)
 	@sh tests/hunt/run.sh test $(or $(SECONDS),60)

@@ -32,6 +32,15 @@ _RESET_STATS = "nvme admin-passthru {control} --opcode=0xc0 --cdw10=2 >/dev/null
 _GET_STATS = (
     "nvme get-log {control} --log-id={id:#x} --log-len={size} --raw-binary >/results/{name}.bin"
 )
+# QEMU's main loop serves queues that are on its bottom halves.  While a busy host delays that
+# loop, virtual time jumps over the minute after which the guest's driver gives a command up:
+# "Interrupted system call".  With such queues the driver waits for days.
+_WAIT_LONGER = (
+    "for name in io_timeout admin_timeout; do\n"
+    "    echo 1000000 >/sys/module/nvme_core/parameters/$name\n"
+    "done\n"
+    "echo 1000000000 >/sys/class/block/${SCARP_DEV#/dev/}/queue/io_timeout"
+)
 
 
 @dataclass(frozen=True)
@@ -113,6 +122,7 @@ def task_text(
     `switches_speed`: only a drive whose queues are on the virtual clock can.
     """
     lines = ["set -e", *environment(age, start, placed)]
+    lines += [] if switches_speed else [_WAIT_LONGER]
     if flash:
         realtime = cpu_shift is None
         begin = get_stats("stats-begin", realtime=realtime)
