@@ -1,5 +1,5 @@
 /*
- * What the host deallocates: units are unmapped, and with ftl.recovery=2 a
+ * Deallocations of the host: units are unmapped, and with ftl.recovery=2 a
  * record of that is written, as data is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -7,7 +7,7 @@
 #include "buffer/internal.h"
 
 #ifdef SCARP_CHECKED
-/* For a mark: its copy on flash lies in a block that is being collected. */
+/* For a mark: lpn's copy on flash lies in a block that is being collected. */
 static bool in_victim(const ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t ppn = scarp_map_lookup(drive, lpn);
@@ -30,7 +30,7 @@ ScarpPieceFate scarp_buffer_fate(const ScarpDrive *drive, const ScarpCmd *cmd,
     if (whole && scarp_drive_deallocates(drive)) {
         return records ? PIECE_RECORDED : PIECE_DEALLOCATED;
     }
-    /* A part of a unit need not be deallocated, as NVMe allows. */
+    /* NVMe allows that a part of a unit is not deallocated. */
     return cmd->op == SCARP_OP_DEALLOCATE ? PIECE_KEPT : PIECE_WRITTEN;
 }
 
@@ -86,10 +86,13 @@ void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     if (!end) {
         if (!scarp_buffer_goes_through(drive, cmd) ||
             !scarp_buffer_find(drive, piece.lpn)) {
-            return; /* the flash says so already */
+            return; /* a record on flash says so already */
         }
         scarp_mark(drive, record_on_its_way);
-        /* It is about to say so: the command waits for a record of its own. */
+        /*
+         * An earlier record is on its way to flash: the command waits for a
+         * record of its own.
+         */
         first = 0;
         end = n;
     }

@@ -232,13 +232,13 @@ static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
     }
 }
 
-/* Its stripe's parity has to be computed, and as many are as may be. */
+/* True when no RAM is left to compute the parity of lpn's stripe. */
 static inline bool stripes_full(const ScarpDrive *drive, uint32_t lpn)
 {
     return scarp_has_parity(drive) && scarp_parity_full(drive, lpn);
 }
 
-/* False: no room for the next unit. */
+/* Takes units of cmd into the buffer. False: the next one has no room. */
 static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
 {
     bool writes = cmd->op == SCARP_OP_WRITE;
@@ -262,7 +262,7 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         if (fate == PIECE_DEALLOCATED && !stripes_full(drive, lpn)) {
             scarp_buffer_deallocate(drive, lpn);
         } else if (fate == PIECE_KEPT) {
-            /* Nothing changes. */
+            /* Data and mapping stay. */
         } else if (buffer->room_units && buffer->used >= buffer->room_units) {
             scarp_mark(drive, buffer_full);
             scarp_mark_if(drive, fua_met_full_buffer, cmd->fua);

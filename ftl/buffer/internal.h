@@ -112,13 +112,13 @@ static inline bool scarp_buffer_is_mapped(const ScarpDrive *drive, uint32_t lpn)
     return ppn != SCARP_NONE && !scarp_buffer_is_trimmed(drive, lpn, ppn);
 }
 
-/* Deallocations are written to flash, as records. */
+/* True when deallocations are written to flash, as records. */
 static inline bool scarp_buffer_records(const ScarpDrive *drive)
 {
     return drive->desc.recovery == RECOVERY_ALL;
 }
 
-/* How the bytes of a command in one unit are carried out. */
+/* The fate of the bytes of a command that lie in one unit. */
 typedef enum {
     PIECE_WRITTEN,     /* the unit comes into the buffer */
     PIECE_KEPT,        /* the unit keeps its data */
@@ -126,13 +126,13 @@ typedef enum {
     PIECE_RECORDED,    /* the same, and a record says so on flash */
 } ScarpPieceFate;
 
-/* The fate of `bytes` of one unit, of a command that writes no data. */
+/* Returns the fate of bytes in one unit, for a command that writes no data. */
 ScarpPieceFate scarp_buffer_fate(const ScarpDrive *drive, const ScarpCmd *cmd,
                                  uint32_t bytes);
-/* No piece of a deallocation needs room or a stripe: none has to wait. */
+/* True when no piece of a deallocation needs room or a stripe, or waits. */
 bool scarp_buffer_deallocates_at_once(const ScarpDrive *drive,
                                       const ScarpCmd *cmd);
-/* A whole unit is unmapped, and what is buffered of it is dropped. */
+/* Unmaps a whole unit, and drops its buffered contents. */
 void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn);
 /*
  * Deallocates n units from lpn on, of one record. The record is a unit above

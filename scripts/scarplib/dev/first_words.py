@@ -20,7 +20,7 @@ FIRST_WORDS = (
 # Files that still have such comments.
 EXEMPT = (
     *("ftl/flow/", "ftl/nand/", "hw/"),
-    *("ftl/buffer/host_", "ftl/gc/room.c", "ftl/gc/trigger.c", "ftl/map/demand_cache.c"),
+    *("ftl/gc/room.c", "ftl/gc/trigger.c", "ftl/map/demand_cache.c"),
 )
 
 _COMMENT = re.compile(r"^[ \t]*/\*(.*?)\*/", re.DOTALL | re.MULTILINE)
