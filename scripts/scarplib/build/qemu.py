@@ -70,6 +70,7 @@ _FIRMWARE = (
     "kvmvapic.bin",
     "linuxboot_dma.bin",
     "linuxboot.bin",
+    "multiboot_dma.bin",
     "vgabios-stdvga.bin",
     "efi-e1000.rom",
 )
@@ -224,8 +225,8 @@ def ensure_firmware() -> Path:
     usable = [folder, today] if locks.unlocked() else [folder]
     with locked("firmware"):
         for each in usable:
-            # An older Scarp's may be of some of the files: this one was copied last.
-            if (each / _FIRMWARE[0]).is_file():
+            # An older Scarp's folder may lack files that this one needs.
+            if all((each / name).is_file() for name in _FIRMWARE):
                 return each
         names = _firmware_packages(Apt().closure(FIRMWARE_PACKAGES))
         folder = folder if names == lock else today
@@ -247,8 +248,9 @@ def _fetch_firmware(folder: Path, names: list[str]) -> None:
     fresh.mkdir()
     for name in _FIRMWARE:
         found = [path for path in unpacked.rglob(name) if path.is_file()]
-        if found:
-            shutil.copyfile(found[0], fresh / name)
+        if not found:
+            raise UserError(f"firmware: none of {', '.join(names)} has {name}")
+        shutil.copyfile(found[0], fresh / name)
     shutil.rmtree(folder, ignore_errors=True)
     fresh.rename(folder)
     shutil.rmtree(unpacked)
