@@ -197,6 +197,26 @@ class Options(Refused, Folder):
         self.assertEqual(said[1:], ["a guest on KVM: qemu died"] * 2)
         self.assertEqual(guests.call_count, 2)
 
+    def test_a_guest_that_kvm_gives_up_is_a_certain_answer_at_once(self) -> None:
+        words = "KVM internal error. Suberror: 1"
+
+        def gives_up(run: vm.GuestRun) -> Any:
+            (run.out / "qemu.log").write_text(f"{words}\nextra data\n")
+            assert run.stop and run.stop.wait(20)
+            return SimpleNamespace(reason="stopped", console_tail="")
+
+        qemu: Any = SimpleNamespace(version="v", series_hash="s")
+        with (
+            tempfile.NamedTemporaryFile() as kvm,
+            tempfile.TemporaryDirectory() as cache,
+            mock.patch.object(realtime, "_KVM", Path(kvm.name)),
+            mock.patch.dict(os.environ, {"XDG_CACHE_HOME": cache}),
+            mock.patch.object(vm, "run_guest", side_effect=gives_up) as guests,
+        ):
+            said = [realtime.kvm_trouble(qemu, cast(Any, SimpleNamespace)) for _ in range(2)]
+        self.assertEqual(said, [f"a guest on KVM: {words}"] * 2)
+        self.assertEqual(guests.call_count, 1)
+
     def test_command_line(self) -> None:
         qemu = SimpleNamespace(binary=Path("qemu"), firmware_dir=Path("firmware"))
         image = SimpleNamespace(kernel=Path("kernel"))

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,9 @@ BOUND_US = 20
 # A guest that boots at all on KVM has done so long before.
 _PROBE_S = 30.0
 _KVM = Path("/dev/kvm")
+# QEMU's words when KVM cannot go on; how often the probe looks for them.
+_KVM_GIVES_UP = "KVM internal error"
+_LOOK_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -151,13 +155,35 @@ def _boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
+def _internal_error(log: Path) -> str:
+    """QEMU's own words when KVM gives a guest up; empty: it has not, or not yet."""
+    try:
+        lines = log.read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return next((line.strip() for line in lines if _KVM_GIVES_UP in line), "")
+
+
+def _stop_when_given_up(log: Path, stop: threading.Event, ended: threading.Event) -> None:
+    """Stops the guest when KVM has given it up, or after the probe's limit.
+
+    QEMU itself stays then, with a machine that stands still.
+    """
+    until = time.monotonic() + _PROBE_S
+    while not ended.wait(_LOOK_S):
+        if _internal_error(log) or time.monotonic() > until:
+            stop.set()
+            return
+
+
 def _boots(qemu: QemuBuild, image: GuestImage) -> tuple[str, bool]:
     """Boot a guest on KVM; why it does not work, or an empty text, and whether that is certain."""
-    stop = threading.Event()
-    timer = threading.Timer(_PROBE_S, stop.set)
-    timer.start()
-    try:
-        with tempfile.TemporaryDirectory(prefix="scarp-kvm-") as folder:
+    stop, ended = threading.Event(), threading.Event()
+    with tempfile.TemporaryDirectory(prefix="scarp-kvm-") as folder:
+        log = Path(folder) / "qemu.log"
+        watcher = threading.Thread(target=_stop_when_given_up, args=(log, stop, ended))
+        watcher.start()
+        try:
             result = vm.run_guest(
                 vm.GuestRun(
                     qemu=qemu,
@@ -169,10 +195,14 @@ def _boots(qemu: QemuBuild, image: GuestImage) -> tuple[str, bool]:
                     stop=stop,
                 )
             )
-    finally:
-        timer.cancel()
+        finally:
+            ended.set()
+            watcher.join()
+        given_up = _internal_error(log)
     if result.reason == "ok":
         return "", True
+    if given_up:
+        return f"a guest on KVM: {given_up}", True
     if result.reason == "stopped":
         # Perhaps only because the host was busy.
         return f"a guest on KVM did not boot within {_PROBE_S:.0f} s", False
