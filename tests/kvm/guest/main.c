@@ -42,6 +42,7 @@ static const Task tasks[] = {
     { "stops", task_stops },
     { "latency", task_latency },
     { "list", task_list },
+    { "count", task_count },
 };
 
 /* GCC may call these for any assignment of a record. */

@@ -180,8 +180,10 @@ static void doorbell(Queue *queue, uint32_t of, uint32_t value)
         if ((uint16_t)(value - event - 1) >= (uint16_t)(value - before)) {
             return;
         }
+        drive.shadow_doorbells[queue->number]++;
+    } else {
+        drive.plain_doorbells[queue->number]++;
     }
-    queue->doorbell_writes++;
     mmio_write(reg(DOORBELLS) + at * drive.stride_bytes, value);
 }
 

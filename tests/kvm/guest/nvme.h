@@ -36,9 +36,8 @@ typedef struct {
     Command *sq;
     volatile Completion *cq;
     uint32_t number, tail, head, phase;
-    uint32_t in_flight;      /* submitted, and not reaped */
-    uint32_t doorbell_writes; /* that were MMIO */
-    bool shadow;             /* its doorbells lie in memory */
+    uint32_t in_flight; /* submitted, and not reaped */
+    bool shadow;        /* its doorbells lie in memory */
 } Queue;
 
 typedef struct {
@@ -46,6 +45,9 @@ typedef struct {
     uint32_t bar;
     uint32_t stride_bytes;
     Queue queue[QUEUES];
+    /* Doorbell writes by MMIO of all queues that had that number so far. */
+    uint32_t plain_doorbells[QUEUES];
+    uint32_t shadow_doorbells[QUEUES]; /* where the doorbells lie in memory */
 } Drive;
 
 extern Drive drive;

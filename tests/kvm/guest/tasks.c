@@ -19,9 +19,10 @@ static void start(uint32_t queue, int vector)
     nvme_create_queue(queue, vector);
 }
 
-static void doorbell_writes(uint32_t before)
+/* Each page has a content that reads are compared with. */
+static void fill_pages(LoadWait *wait)
 {
-    say_number("doorbells", drive.queue[FIRST].doorbell_writes - before);
+    load_run(&drive.queue[FIRST], LOAD_FILL, LOAD_PAGES, LOAD_DEPTH, wait);
 }
 
 /* ---- Polled, by interrupts, with doorbells in memory -------------------- */
@@ -31,7 +32,7 @@ static void both_depths(uint32_t n, LoadWait *wait)
 {
     Queue *queue = &drive.queue[FIRST];
 
-    load_run(queue, LOAD_FILL, LOAD_PAGES, LOAD_DEPTH, wait);
+    fill_pages(wait);
     load_run(queue, LOAD_MIXED, n, 1, wait);
     load_run(queue, LOAD_WRITES, n, LOAD_DEPTH, wait);
     load_run(queue, LOAD_READS, n, LOAD_DEPTH, wait);
@@ -44,7 +45,6 @@ void task_polled(uint32_t n)
     start(FIRST, NO_VECTOR);
     say("polled");
     both_depths(n, NULL);
-    doorbell_writes(0);
     say_end();
 }
 
@@ -70,12 +70,14 @@ void task_interrupts(uint32_t n)
 
 void task_shadow(uint32_t n)
 {
+    uint32_t before = drive.shadow_doorbells[FIRST];
+
     nvme_enable();
     nvme_use_shadow_doorbells();
     nvme_create_queue(FIRST, NO_VECTOR);
     say("shadow");
     both_depths(n, NULL);
-    doorbell_writes(0);
+    say_number("doorbells", drive.shadow_doorbells[FIRST] - before);
     say_end();
 }
 
@@ -100,8 +102,7 @@ void task_processors(uint32_t n)
     nvme_create_queue(SECOND, SECOND);
     second_n = n;
     second_start(second_reads);
-    load_run(&drive.queue[FIRST], LOAD_FILL, LOAD_PAGES, LOAD_DEPTH,
-             wait_for_interrupt);
+    fill_pages(wait_for_interrupt);
     load_run(&drive.queue[FIRST], LOAD_MIXED, n, LOAD_DEPTH,
              wait_for_interrupt);
     while (!second_ended()) {
@@ -152,6 +153,8 @@ void task_resets(uint32_t n)
     Queue *queue = &drive.queue[FIRST];
     uint32_t ended = 0;
 
+    start(FIRST, NO_VECTOR);
+    fill_pages(NULL);
     for (uint32_t round = 0; round < n; round++) {
         start(FIRST, NO_VECTOR);
         load_begin_reads(queue, IN_FLIGHT);
@@ -173,6 +176,8 @@ void task_deletions(uint32_t n)
     Queue *queue = &drive.queue[FIRST];
     uint32_t ended = 0, aborted = 0;
 
+    start(FIRST, NO_VECTOR);
+    fill_pages(NULL);
     for (uint32_t round = 0; round < n; round++) {
         Completion done;
 
@@ -237,6 +242,7 @@ void task_doorbells(uint32_t n)
     ringing = true;
     rung = 0;
     start(FIRST, NO_VECTOR);
+    fill_pages(NULL);
     nvme_create_queue(SECOND, NO_VECTOR);
     second_start(ring_at_random);
     for (uint32_t round = 0; round < n; round++) {
@@ -265,7 +271,7 @@ void task_doorbells(uint32_t n)
 void task_stops(uint32_t n)
 {
     start(FIRST, NO_VECTOR);
-    load_run(&drive.queue[FIRST], LOAD_FILL, LOAD_PAGES, LOAD_DEPTH, NULL);
+    fill_pages(NULL);
     say("stop me");
     say_end();
     load_run(&drive.queue[FIRST], LOAD_MIXED, n, LOAD_DEPTH, NULL);
@@ -279,11 +285,19 @@ void task_latency(uint32_t n)
     uint32_t seen_ns, doorbell_ns;
 
     start(FIRST, NO_VECTOR);
-    load_run(&drive.queue[FIRST], LOAD_FILL, LOAD_PAGES, LOAD_DEPTH, NULL);
+    fill_pages(NULL);
     load_latency(&drive.queue[FIRST], n, &seen_ns, &doorbell_ns);
     say("latency");
     say_number("commands", n);
     say_number("seen_ns", seen_ns);
     say_number("doorbell_ns", doorbell_ns);
+    say_end();
+}
+
+void task_count(uint32_t queue)
+{
+    say("count");
+    say_number("plain", drive.plain_doorbells[queue]);
+    say_number("shadow", drive.shadow_doorbells[queue]);
     say_end();
 }

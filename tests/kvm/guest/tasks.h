@@ -20,6 +20,8 @@ void task_doorbells(uint32_t n);  /* random ones beside resets, in rounds */
 void task_stops(uint32_t n);      /* the host stops the machine meanwhile */
 void task_latency(uint32_t n);    /* reads one at a time */
 void task_list(uint32_t n);       /* the host's commands: a multiboot module */
+/* n: a queue; how many of its doorbell writes were MMIO so far. */
+void task_count(uint32_t n);
 
 /* The module that the host gave; task_list() reads it. */
 void list_init(const void *module, uint32_t bytes);
