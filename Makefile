@@ -24,7 +24,7 @@ LONG := test-docs-long test-scripts-long test-guest-long test-array-long test-ar
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-guest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint hunt-nvme fuzz-device dist install uninstall
+	conformance test-tsan-guest test-guest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint test-kvm hunt-nvme fuzz-device dist install uninstall
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt test-hunt-long hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -91,6 +91,9 @@ test-realtime-long:
 
 test-guest-long:
 	@SCARP_TEST_ALL=1 $(SCARP) test-guest
+
+test-kvm: ## a guest without an operating system drives the device, on KVM, too (ARGS=test_bare.OnKvm)
+	@python3 tests/kvm/run.py $(ARGS)
 
 test-array-guest: ## the SSD array in the guest: file systems, verify under GC, a killed server
 	@python3 tests/guest/run.py "SSD array as"

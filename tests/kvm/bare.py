@@ -180,7 +180,7 @@ class Bare:
 
 def kvm_trouble() -> str:
     """Why no guest can be started on KVM here; empty: one can."""
-    if not os.path.exists("/dev/kvm"):
+    if not Path("/dev/kvm").exists():
         return "no /dev/kvm"
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "no permission for /dev/kvm"

@@ -126,9 +126,18 @@ class Drawn:
         self.memory.step(SUBMIT, queue, *struct.unpack("<16I", command))
         return cid
 
-    def at_once(self, status: int, queue: int, *command: Any, flags: int = 0) -> None:
-        """One of which nothing but the end is looked at."""
-        cid = self.submit(queue, *command, flags=flags)
+    def at_once(
+        self,
+        status: int,
+        queue: int,
+        opcode: int,
+        nsid: int,
+        where: tuple[int, int],
+        cdw: tuple[int, ...] = (),
+        flags: int = 0,
+    ) -> None:
+        """A command of which only the end is looked at."""
+        cid = self.submit(queue, opcode, nsid, where, cdw, flags)
         self.memory.step(END, queue, cid, status)
 
     def end(self, pending: Pending) -> None:

@@ -24,8 +24,8 @@ def main() -> int:
     parser.add_argument("--qemu", type=Path, help="a QEMU binary; default: this checkout's")
     parser.add_argument("only", nargs="*", help="tests: test_bare.OnKvm, …")
     args = parser.parse_args()
-    test_bare._OnOne.qemu = (args.qemu or ensure_qemu().binary).resolve()
-    test_bare._OnOne.firmware = ensure_firmware()
+    test_bare.OnOne.qemu = (args.qemu or ensure_qemu().binary).resolve()
+    test_bare.OnOne.firmware = ensure_firmware()
     sys.argv[1:] = args.only
     return run(HERE)
 

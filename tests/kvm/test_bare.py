@@ -34,7 +34,7 @@ def stop(run: Bare, line: str) -> None:
         time.sleep(0.005)
 
 
-class _OnOne(unittest.TestCase):
+class OnOne(unittest.TestCase):
     """One boot on one accelerator, in which all tasks run; each test judges some of them."""
 
     accelerator: ClassVar[str]
@@ -122,7 +122,7 @@ class _OnOne(unittest.TestCase):
             self.assertEqual(sum(command.causes), command.latency_ns, command)
 
 
-class _OnTheHostsClock(_OnOne):
+class OnTheHostsClock(OnOne):
     def test_stops_with_commands_in_flight(self) -> None:
         self.assertEqual(self.result("stops")["commands"], STOPPED * self.n)
 
@@ -133,7 +133,7 @@ class _OnTheHostsClock(_OnOne):
         self.assertGreater(late["all_late_n"], 0)
 
 
-class OnKvm(_OnTheHostsClock):
+class OnKvm(OnTheHostsClock):
     accelerator = "kvm"
     n = 100
     rounds = 12
@@ -146,11 +146,11 @@ class OnKvm(_OnTheHostsClock):
         super().setUpClass()
 
 
-class OnTcg(_OnTheHostsClock):
+class OnTcg(OnTheHostsClock):
     accelerator = "tcg"
 
 
-class OnVirtualTime(_OnOne):
+class OnVirtualTime(OnOne):
     accelerator = "icount"
 
     def test_twice_the_same_bytes(self) -> None:
@@ -177,4 +177,4 @@ def load_tests(
 def setUpModule() -> None:
     folder = tempfile.TemporaryDirectory(prefix="scarp-bare-")
     unittest.addModuleCleanup(folder.cleanup)
-    _OnOne.guest = bare.build(Path(folder.name))
+    OnOne.guest = bare.build(Path(folder.name))

@@ -68,6 +68,8 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         # busier, and the bytes must be the same.  `make test-determinism` has more of them, and
         # those that must differ.
         Suite("determinism", [scarp, "determinism", "-n", "4", "--skip-negative"], 1),
+        # One guest without an operating system, on KVM, on TCG and on virtual time.
+        Suite("kvm", [sys.executable, "tests/kvm/run.py", "--qemu", str(qemu.binary)], 1),
         # Python, C, shell, words, licences; the engine and the array with clang.
         Suite("lint", [scarp, "lint"], 1),
         # The SSD array: its core, its simulator, and io_uring where there is one.  It keeps

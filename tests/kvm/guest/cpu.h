@@ -28,9 +28,9 @@ static inline uint32_t in32(uint16_t port)
     return value;
 }
 
-/* Memory of a device: no access is left out, moved or divided. */
 static inline uint32_t mmio_read(uint32_t address)
 {
+    /* volatile: no access to a device is left out, moved or divided */
     uint32_t value = *(volatile uint32_t *)address;
 
     __asm__ volatile("" : : : "memory");
@@ -40,6 +40,7 @@ static inline uint32_t mmio_read(uint32_t address)
 static inline void mmio_write(uint32_t address, uint32_t value)
 {
     __asm__ volatile("" : : : "memory");
+    /* volatile: as in mmio_read() */
     *(volatile uint32_t *)address = value;
     __asm__ volatile("" : : : "memory");
 }
@@ -111,7 +112,7 @@ static inline void copy_words(void *to, const void *from, uint32_t n)
                      : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 }
 
-/* The low 32 bits of numerator / divisor: libgcc, which has that, is not linked. */
+/* The low 32 bits of numerator / divisor, without libgcc. */
 static inline uint32_t divide(uint64_t numerator, uint32_t divisor)
 {
     uint32_t quotient, high = (uint32_t)(numerator >> 32) % divisor;

@@ -7,7 +7,7 @@
 
 #define LIMIT_US 60000000
 #define MOST_LATENCIES 1024
-#define UNREAD 0xdeadbeef /* the first word of a buffer that nothing was read into */
+#define UNREAD 0xdeadbeef /* begins a buffer that nothing was read into */
 
 typedef struct {
     uint32_t page;

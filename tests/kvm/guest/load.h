@@ -21,8 +21,8 @@ typedef enum {
 typedef void LoadWait(Queue *queue);
 
 /*
- * So many commands of the kind, at most `depth` in flight, until all have ended.
- * A wrong status or wrong data is a failure.  One processor at a time.
+ * So many commands of the kind, at most `depth` in flight, to their ends.  A
+ * wrong status or wrong data is a failure.  One processor at a time.
  */
 void load_run(Queue *queue, LoadKind kind, uint32_t n, uint32_t depth,
               LoadWait *wait);

@@ -39,11 +39,11 @@
 
 static uint32_t stamps_per_us = 1;
 static uint64_t idt[VECTORS];
+static void (*second_function)(void);
+/* volatile: the other processor or an interrupt writes them */
 static volatile uint32_t arrived[VECTORS];
-static void (*volatile second_function)(void);
+/* volatile: likewise */
 static volatile bool second_began, second_done;
-
-extern uint8_t interrupt_stubs[], second_code[], second_code_end[];
 
 /* ---- Time --------------------------------------------------------------- */
 
@@ -88,8 +88,6 @@ void pause_us(uint32_t us)
 }
 
 /* ---- Interrupts --------------------------------------------------------- */
-
-void interrupt_arrived(uint32_t vector);
 
 void interrupt_arrived(uint32_t vector)
 {
@@ -189,8 +187,6 @@ uint32_t this_processor(void)
 {
     return mmio_read(APIC_ID) >> 24;
 }
-
-void second_main(void);
 
 void second_main(void)
 {

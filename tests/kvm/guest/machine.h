@@ -8,6 +8,14 @@
 
 #include "cpu.h"
 
+/* In entry.S: a stub for each vector; the second processor's first code. */
+extern uint8_t interrupt_stubs[], second_code[], second_code_end[];
+/* What entry.S calls. */
+void interrupt_arrived(uint32_t vector);
+void second_main(void);
+struct Multiboot;
+void first_main(const struct Multiboot *loaded);
+
 /* Vectors of interrupts; a queue's is VECTOR_QUEUE + its number. */
 enum { VECTORS = 96, VECTOR_QUEUE = 0x40 };
 

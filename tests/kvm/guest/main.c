@@ -17,7 +17,7 @@
 #define HAS_COMMAND_LINE 4
 #define HAS_MODULES 8
 
-typedef struct {
+typedef struct Multiboot {
     uint32_t flags, memory[2], boot_device;
     const char *command_line;
     uint32_t n_modules;
@@ -101,8 +101,6 @@ static void run_task(const char **text)
     }
     fail("no such task", (uint8_t)(*text)[0], (uint8_t)(*text)[1]);
 }
-
-void first_main(const Multiboot *loaded);
 
 void first_main(const Multiboot *loaded)
 {

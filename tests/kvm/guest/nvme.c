@@ -34,7 +34,9 @@ Drive drive;
 static Command submissions[QUEUES][QUEUE_ENTRIES] PAGE_ALIGNED;
 static Completion completions[QUEUES][PAGE_BYTES / sizeof(Completion)]
     PAGE_ALIGNED;
+/* volatile: the drive reads and writes them */
 static volatile uint32_t shadow_doorbell[PAGE_WORDS] PAGE_ALIGNED;
+/* volatile: likewise */
 static volatile uint32_t event_index[PAGE_WORDS] PAGE_ALIGNED;
 static bool shadow_doorbells;
 
@@ -116,7 +118,8 @@ void nvme_create_queue(uint32_t number, int vector)
     Command cq = { { ADMIN_CREATE_CQ, [6] = (uint32_t)completions[number],
                      [10] = size, [11] = PHYSICALLY_CONTIGUOUS | interrupts } };
     Command sq = { { ADMIN_CREATE_SQ, [6] = (uint32_t)submissions[number],
-                     [10] = size, [11] = PHYSICALLY_CONTIGUOUS | number << 16 } };
+                     [10] = size,
+                     [11] = PHYSICALLY_CONTIGUOUS | number << 16 } };
     uint32_t status;
 
     init_queue(number, shadow_doorbells);
@@ -201,6 +204,7 @@ void nvme_ring(Queue *queue)
 
 bool nvme_reap(Queue *queue, Completion *done)
 {
+    /* volatile: the drive writes it */
     volatile Completion *next = &queue->cq[queue->head];
 
     if ((next->status & 1u) != queue->phase) {

@@ -34,7 +34,7 @@ enum { QUEUES = 4, QUEUE_ENTRIES = 64, NO_VECTOR = -1 };
 
 typedef struct {
     Command *sq;
-    volatile Completion *cq;
+    volatile Completion *cq; /* volatile: the drive writes it */
     uint32_t number, tail, head, phase;
     uint32_t in_flight; /* submitted, and not reaped */
     bool shadow;        /* its doorbells lie in memory */
@@ -54,7 +54,7 @@ extern Drive drive;
 
 /* Finds the drive; its registers must lie below 4 GiB. */
 void nvme_find(void);
-/* Resets and enables the controller: only the queue for administration is there. */
+/* Resets and enables the controller; queue 0 is its only queue then. */
 void nvme_enable(void);
 /* CC.EN = 0, until the controller says that it is disabled. */
 void nvme_disable(void);
@@ -84,7 +84,7 @@ static inline uint32_t nvme_status(const Completion *done)
     return done->status >> 1 & 0x7ff;
 }
 
-/* A write or read of one page of the first namespace, whose blocks have 512 B. */
+/* A write or read of a page of namespace 1, whose blocks have 512 bytes. */
 Command nvme_page_command(uint32_t opcode, uint32_t id, uint32_t page,
                           void *buffer);
 

@@ -212,7 +212,9 @@ void task_deletions(uint32_t n)
 
 /* ---- Random doorbells beside resets ------------------------------------- */
 
+/* volatile: both processors use them */
 static volatile bool ringing;
+/* volatile: likewise */
 static volatile uint32_t rung;
 
 static uint32_t next_random(uint32_t state)
@@ -222,7 +224,7 @@ static uint32_t next_random(uint32_t state)
     return state ^ state << 5;
 }
 
-/* The second processor writes any tail and head of a queue that comes and goes. */
+/* The second processor writes any tail and head of queue SECOND. */
 static void ring_at_random(void)
 {
     uint32_t state = 88675123u;
