@@ -25,7 +25,7 @@ void scarp_buffer_clear(ScarpDrive *drive)
     for (ScarpDirty *d = drive->buffer.oldest; d; d = d->newer) {
         g_free(scarp_unit_data(&d->unit));
     }
-    g_clear_pointer(&drive->buffer.trims, g_hash_table_unref);
+    g_clear_pointer(&drive->buffer.unrecorded, g_hash_table_unref);
     g_free(drive->buffer.packer);
     g_free(drive->buffer.record);
     scarp_pool_clear(&drive->buffer.pool);

@@ -21,14 +21,14 @@ static bool __attribute__((noinline)) is_newest(const ScarpDrive *drive,
 
     return (last == SCARP_NONE ||
             scarp_media_version(drive, last) < scarp_unit_seq(unit)) &&
-           scarp_trims_recorded(drive, lpn) < scarp_unit_seq(unit);
+           scarp_recorded_version(drive, lpn) < scarp_unit_seq(unit);
 }
 
 static void __attribute__((noinline)) records_written(ScarpDrive *drive,
                                                       uint32_t lpn,
                                                       uint32_t ppn)
 {
-    scarp_trims_written(drive, lpn, scarp_contents_get(drive, ppn));
+    scarp_record_written(drive, lpn, scarp_contents_get(drive, ppn));
 }
 
 bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,

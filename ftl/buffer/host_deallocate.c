@@ -57,9 +57,9 @@ void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn)
         scarp_dirty_supersede(drive, dirty);
     }
     if (!scarp_media_keeps(drive)) {
-        scarp_map_trim(drive, lpn);
+        scarp_map_deallocate(drive, lpn);
     } else if (mapped) {
-        scarp_trims_add(drive, lpn, scarp_seq_count(drive));
+        scarp_unrecorded_add(drive, lpn, scarp_seq_count(drive));
     }
     if (scarp_has_parity(drive) && mapped) {
         scarp_parity_changed(drive, lpn, NULL);

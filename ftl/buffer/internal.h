@@ -91,25 +91,25 @@ static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
 void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpPiece *piece);
 
-/* ---- trims.c ------------------------------------------------------------ */
+/* ---- unrecorded.c ------------------------------------------------------- */
 
 /* lpn was deallocated at version `when`. */
-void scarp_trims_add(ScarpDrive *drive, uint32_t lpn, uint64_t when);
+void scarp_unrecorded_add(ScarpDrive *drive, uint32_t lpn, uint64_t when);
 /*
  * Returns the version at which lpn was deallocated last, by its record on
  * flash; 0: never.
  */
-uint64_t scarp_trims_recorded(const ScarpDrive *drive, uint32_t lpn);
+uint64_t scarp_recorded_version(const ScarpDrive *drive, uint32_t lpn);
 /* A record with these versions is on flash: its deallocations take effect. */
-void scarp_trims_written(ScarpDrive *drive, uint32_t record_lpn,
-                         const uint64_t *when);
+void scarp_record_written(ScarpDrive *drive, uint32_t record_lpn,
+                          const uint64_t *when);
 
 /* True when lpn is mapped, and was not deallocated since. */
 static inline bool scarp_buffer_is_mapped(const ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t ppn = scarp_map_lookup(drive, lpn);
 
-    return ppn != SCARP_NONE && !scarp_buffer_is_trimmed(drive, lpn, ppn);
+    return ppn != SCARP_NONE && !scarp_buffer_is_deallocated(drive, lpn, ppn);
 }
 
 /* True when deallocations are written to flash, as records. */

@@ -26,15 +26,15 @@ static inline bool scarp_buffer_is_empty(const ScarpDrive *drive)
  * False: it waits for room, and comes back by scarp_buffer_next_admitted().
  */
 bool scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd);
-bool scarp_trims_have(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
+bool scarp_unrecorded_has(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /*
  * True when lpn, which lies at ppn, was deallocated since it was written, and
  * the record of that is not on flash yet: lpn keeps its place until then.
  */
-static inline bool scarp_buffer_is_trimmed(const ScarpDrive *drive,
-                                           uint32_t lpn, uint32_t ppn)
+static inline bool scarp_buffer_is_deallocated(const ScarpDrive *drive,
+                                               uint32_t lpn, uint32_t ppn)
 {
-    return drive->buffer.trims && scarp_trims_have(drive, lpn, ppn);
+    return drive->buffer.unrecorded && scarp_unrecorded_has(drive, lpn, ppn);
 }
 /* Returns a write that had waited for room and was taken now, or NULL. */
 ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive);
@@ -98,7 +98,7 @@ void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
  * flushes that wait.
  */
 uint32_t scarp_buffer_units(const ScarpDrive *drive);
-uint32_t scarp_buffer_trimmed_units(const ScarpDrive *drive);
+uint32_t scarp_buffer_unrecorded_units(const ScarpDrive *drive);
 uint32_t scarp_buffer_flushes(const ScarpDrive *drive);
 
 /* ---- A power cut: buffer/saved.c ---------------------------------------- */

@@ -17,9 +17,10 @@ uint32_t scarp_buffer_units(const ScarpDrive *drive)
     return drive->buffer.used;
 }
 
-uint32_t scarp_buffer_trimmed_units(const ScarpDrive *drive)
+uint32_t scarp_buffer_unrecorded_units(const ScarpDrive *drive)
 {
-    return drive->buffer.trims ? g_hash_table_size(drive->buffer.trims) : 0;
+    return drive->buffer.unrecorded
+               ? g_hash_table_size(drive->buffer.unrecorded) : 0;
 }
 
 uint32_t scarp_buffer_flushes(const ScarpDrive *drive)
@@ -53,7 +54,8 @@ static int by_when(const void *a, const void *b)
  */
 static bool is_saved(const ScarpDrive *drive, const ScarpDirty *dirty)
 {
-    return !dirty->burnt && !dirty->superseded && !scarp_unit_is_partial(&dirty->unit) &&
+    return !dirty->burnt && !dirty->superseded &&
+           !scarp_unit_is_partial(&dirty->unit) &&
            scarp_unit_lpn(&dirty->unit) < drive->geo.logical_units;
 }
 
@@ -71,8 +73,8 @@ void scarp_buffer_save(ScarpDrive *drive)
             g_array_append_val(items, item);
         }
     }
-    if (drive->buffer.trims) {
-        g_hash_table_iter_init(&iter, drive->buffer.trims);
+    if (drive->buffer.unrecorded) {
+        g_hash_table_iter_init(&iter, drive->buffer.unrecorded);
         while (g_hash_table_iter_next(&iter, &lpn, &when)) {
             Item item = { .when = (uint64_t)(uintptr_t)when,
                           .lpn = GPOINTER_TO_UINT(lpn) };
@@ -92,7 +94,7 @@ void scarp_buffer_save(ScarpDrive *drive)
                                   scarp_unit_stream(unit),
                                   scarp_unit_data(unit));
         } else {
-            scarp_media_save_trim(drive, item->lpn, item->when);
+            scarp_media_save_deallocation(drive, item->lpn, item->when);
         }
     }
 }
@@ -101,14 +103,14 @@ void scarp_buffer_save(ScarpDrive *drive)
  * Restores a deallocation, unless the unit was written again since: buffered
  * units are older than the deallocation, newer ones may be on flash.
  */
-static void restore_trim(ScarpDrive *drive, ScarpCmd *cmd,
-                         const ScarpSavedUnit *unit)
+static void restore_deallocation(ScarpDrive *drive, ScarpCmd *cmd,
+                                 const ScarpSavedUnit *unit)
 {
     uint32_t ppn = scarp_map_lookup(drive, unit->lpn);
 
     if (scarp_buffer_find(drive, unit->lpn) ||
         (ppn != SCARP_NONE &&
-         scarp_media_version(drive, ppn) < unit->trimmed)) {
+         scarp_media_version(drive, ppn) < unit->deallocated)) {
         scarp_buffer_deallocate_run(drive, cmd, unit->lpn, 1);
     }
 }
@@ -124,8 +126,8 @@ void scarp_buffer_restore(ScarpDrive *drive)
                              .from = unit->data };
 
         /* No command waits for the unit: the host was told that it is safe. */
-        if (unit->trimmed) {
-            restore_trim(drive, &cmd, unit);
+        if (unit->deallocated) {
+            restore_deallocation(drive, &cmd, unit);
         } else {
             scarp_buffer_put(drive, &cmd, &piece);
         }

@@ -51,7 +51,7 @@ typedef struct {
      * nand.power_cuts: LPN to the version at which it was deallocated, while no
      * record on flash says so; NULL: none yet.
      */
-    GHashTable *trims;
+    GHashTable *unrecorded;
 } ScarpBuffer;
 
 #endif /* SCARP_BUFFER_STATE_H */

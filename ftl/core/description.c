@@ -105,15 +105,15 @@ static const char allocation_fallback[] = "cwdp";
 static bool parse_number(const Key *key, const char *text, uint64_t *value,
                          GError **error)
 {
-    g_autofree char *trimmed = g_strstrip(g_strdup(text));
+    g_autofree char *stripped = g_strstrip(g_strdup(text));
     guint64 number;
 
-    if (!g_ascii_string_to_unsigned(trimmed, 10, key->min, key->max, &number,
+    if (!g_ascii_string_to_unsigned(stripped, 10, key->min, key->max, &number,
                                     NULL)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "%s.%s=%s: must be a whole number from %" G_GUINT64_FORMAT
                     " to %" G_GUINT64_FORMAT,
-                    key->group, key->name, trimmed, key->min, key->max);
+                    key->group, key->name, stripped, key->min, key->max);
         return false;
     }
     *value = number;

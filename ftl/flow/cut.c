@@ -165,7 +165,7 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what)
 {
     *what = (ScarpUnderWay) {
         .recovers = scarp_recovery_runs(drive),
-        .unrecorded_units = scarp_buffer_trimmed_units(drive),
+        .unrecorded_units = scarp_buffer_unrecorded_units(drive),
         .buffered_units = scarp_buffer_units(drive),
         .flushes = scarp_buffer_flushes(drive),
     };

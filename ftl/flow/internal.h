@@ -131,7 +131,7 @@ static inline uint32_t scarp_flow_lookup(const ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t ppn = scarp_map_lookup(drive, lpn);
 
-    return ppn != SCARP_NONE && scarp_buffer_is_trimmed(drive, lpn, ppn)
+    return ppn != SCARP_NONE && scarp_buffer_is_deallocated(drive, lpn, ppn)
                ? SCARP_NONE : ppn;
 }
 

@@ -72,7 +72,7 @@ typedef struct {
     uint32_t queue_next; /* in the queue for writing */
     bool batched, queued;
     bool wanted;         /* it must be written */
-    bool trimmed;        /* uncached units of it were deallocated */
+    bool deallocated;    /* units without a cached entry were */
     bool awaited;        /* the running checkpoint waits for it */
 } Tu;
 
@@ -108,7 +108,7 @@ struct ScarpDemand {
     ScarpPool works, waits;
     TuList queue;
     uint32_t n_writing, writing_limit; /* translation units in RAM */
-    uint32_t n_works, n_trimmed;
+    uint32_t n_works, n_deallocated;
 
     /* Changes by collections to entries that are not cached. */
     TuList *batch;      /* [plane]: translation units that its job changed */
@@ -216,7 +216,7 @@ bool scarp_demand_check(const ScarpDrive *drive, GError **error);
 
 /* map/forward_map.c tells of each change of an entry. */
 void scarp_demand_written(ScarpDrive *drive, uint32_t lpn);
-void scarp_demand_trimmed(ScarpDrive *drive, uint32_t lpn);
+void scarp_demand_deallocated(ScarpDrive *drive, uint32_t lpn);
 /* A collection moved lpn away from the unit at from. */
 void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from);
 

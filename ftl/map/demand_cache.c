@@ -456,7 +456,7 @@ void scarp_demand_written(ScarpDrive *drive, uint32_t lpn)
     }
 }
 
-void scarp_demand_trimmed(ScarpDrive *drive, uint32_t lpn)
+void scarp_demand_deallocated(ScarpDrive *drive, uint32_t lpn)
 {
     ScarpDemand *demand = drive->map.demand;
     uint32_t i = scarp_entry_find(demand, lpn);
@@ -468,8 +468,8 @@ void scarp_demand_trimmed(ScarpDrive *drive, uint32_t lpn)
     }
     scarp_mark(drive, trimmed_without_entry);
     /* The controller remembers deallocated ranges until they are written. */
-    demand->n_trimmed += !tu->trimmed;
-    tu->trimmed = true;
+    demand->n_deallocated += !tu->deallocated;
+    tu->deallocated = true;
     scarp_tu_want(drive, tu);
 }
 

@@ -47,7 +47,7 @@ uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive)
 
 static bool lacks(const Tu *tu)
 {
-    return tu->dirty != SCARP_NONE || tu->updates || tu->trimmed ||
+    return tu->dirty != SCARP_NONE || tu->updates || tu->deallocated ||
            (tu->work && tu->work->writing);
 }
 

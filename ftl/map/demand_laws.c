@@ -122,11 +122,11 @@ static bool check_contents(const ScarpDrive *drive, uint32_t index,
             continue;
         }
         if (i != SCARP_NONE && !(demand->entry[i].state & ENTRY_LOADING) &&
-            !tu->updates && !tu->trimmed) {
+            !tu->updates && !tu->deallocated) {
             return scarp_law_differs(error, "clean entry of unit", first + k,
                                      said, ppn);
         }
-        if (ppn != SCARP_NONE || !tu->trimmed) {
+        if (ppn != SCARP_NONE || !tu->deallocated) {
             moved++;
         }
     }
@@ -138,7 +138,7 @@ static bool check_contents(const ScarpDrive *drive, uint32_t index,
 static bool check_units(const ScarpDrive *drive, GError **error)
 {
     const ScarpDemand *demand = drive->map.demand;
-    uint64_t updates = 0, dirty = 0, works = 0, trimmed = 0, writing = 0;
+    uint64_t updates = 0, dirty = 0, works = 0, deallocated = 0, writing = 0;
 
     uint32_t n = demand->n_tus + scarp_has_checkpoints(drive);
 
@@ -150,7 +150,7 @@ static bool check_units(const ScarpDrive *drive, GError **error)
             dirty++;
         }
         updates += tu->updates;
-        trimmed += tu->trimmed;
+        deallocated += tu->deallocated;
         works += !!tu->work;
         writing += tu->work && tu->work->writing;
         if (tu->updates && !tu->batched && !tu->wanted) {
@@ -168,7 +168,7 @@ static bool check_units(const ScarpDrive *drive, GError **error)
         return scarp_law_differs(error, "dirty entries of translation units", 0,
                                  dirty, demand->n_dirty);
     }
-    if (updates != demand->n_updates || trimmed != demand->n_trimmed ||
+    if (updates != demand->n_updates || deallocated != demand->n_deallocated ||
         works != demand->n_works || writing != demand->n_writing) {
         return scarp_law_differs(error, "changed translation units", 0, updates,
                                  demand->n_updates);

@@ -9,11 +9,11 @@
 #include "map/demand.h"
 
 /*
- * Counts the entries of a translation unit that are wrong on flash; *trimmed:
- * it maps units that are unmapped.
+ * Counts the entries of a translation unit that are wrong on flash.
+ * *deallocated: some of them map units that are unmapped.
  */
 static uint32_t count_stale(const ScarpDrive *drive, uint32_t index,
-                            bool *trimmed)
+                            bool *deallocated)
 {
     uint32_t lpn = drive->geo.first_translation_unit + index;
     uint32_t at = scarp_map_lookup(drive, lpn), stale = 0;
@@ -28,7 +28,7 @@ static uint32_t count_stale(const ScarpDrive *drive, uint32_t index,
         uint32_t said = says ? GUINT32_FROM_LE(says[k]) : SCARP_NONE;
 
         stale += said != ppn && ppn != SCARP_NONE;
-        *trimmed |= said != ppn && ppn == SCARP_NONE;
+        *deallocated |= said != ppn && ppn == SCARP_NONE;
     }
     return stale;
 }
@@ -40,14 +40,14 @@ void scarp_demand_recovered(ScarpDrive *drive)
     demand->aside = false;
     for (uint32_t i = 0; i < demand->n_tus; i++) {
         Tu *tu = &demand->tu[i];
-        bool trimmed = false;
-        uint32_t stale = count_stale(drive, i, &trimmed);
+        bool deallocated = false;
+        uint32_t stale = count_stale(drive, i, &deallocated);
 
         tu->updates += stale;
         demand->n_updates += stale;
-        demand->n_trimmed += trimmed && !tu->trimmed;
-        tu->trimmed |= trimmed;
-        if (stale || trimmed) {
+        demand->n_deallocated += deallocated && !tu->deallocated;
+        tu->deallocated |= deallocated;
+        if (stale || deallocated) {
             scarp_tu_want(drive, tu);
         }
     }

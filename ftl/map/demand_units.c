@@ -168,8 +168,8 @@ static void settle(ScarpDrive *drive, Tu *tu, Work *work)
     }
     work->checkpoint = demand->checkpoint.number;
     tu->wanted = false;
-    demand->n_trimmed -= tu->trimmed;
-    tu->trimmed = false;
+    demand->n_deallocated -= tu->deallocated;
+    tu->deallocated = false;
     demand->n_updates -= tu->updates;
     if (tu->updates) {
         unstarve(drive);
@@ -412,7 +412,7 @@ void scarp_map_drain(ScarpDrive *drive)
     for (uint32_t i = 0; demand && i < demand->n_tus; i++) {
         Tu *tu = &demand->tu[i];
 
-        if (tu->dirty != SCARP_NONE || tu->updates || tu->trimmed) {
+        if (tu->dirty != SCARP_NONE || tu->updates || tu->deallocated) {
             scarp_tu_want(drive, tu);
         }
     }
@@ -426,7 +426,7 @@ bool scarp_map_at_rest(const ScarpDrive *drive)
     const ScarpDemand *demand = drive->map.demand;
 
     return !demand || !(demand->n_dirty || demand->n_updates ||
-                        demand->n_trimmed || demand->n_works ||
+                        demand->n_deallocated || demand->n_works ||
                         demand->for_entry.n);
 }
 

@@ -59,13 +59,13 @@ void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
     move(drive, lpn, ppn);
 }
 
-void scarp_map_trim(ScarpDrive *drive, uint32_t lpn)
+void scarp_map_deallocate(ScarpDrive *drive, uint32_t lpn)
 {
     bool mapped = scarp_map_is_mapped(drive, lpn);
 
     scarp_map_unmap(drive, lpn);
     if (drive->map.demand && mapped) {
-        scarp_demand_trimmed(drive, lpn);
+        scarp_demand_deallocated(drive, lpn);
     }
 }
 

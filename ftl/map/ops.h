@@ -180,7 +180,7 @@ void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /* Unmaps lpn and drops its contents. */
 void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn);
 /* Unmaps lpn for the host's deallocation. */
-void scarp_map_trim(ScarpDrive *drive, uint32_t lpn);
+void scarp_map_deallocate(ScarpDrive *drive, uint32_t lpn);
 /*
  * A copy of the unit at from is on flash at to. True: the copy is now the valid
  * one; mapping and data switch together. False: the host wrote lpn meanwhile.

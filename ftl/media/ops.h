@@ -223,7 +223,8 @@ static inline void scarp_media_pages_programmed(ScarpDrive *drive,
 /* Saves a unit, whose contents are copied, or the deallocation of one. */
 void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
                            const void *data);
-void scarp_media_save_trim(ScarpDrive *drive, uint32_t lpn, uint64_t when);
+void scarp_media_save_deallocation(ScarpDrive *drive, uint32_t lpn,
+                                   uint64_t when);
 static inline uint32_t scarp_media_saved_units(const ScarpDrive *drive)
 {
     return drive->media.saved ? drive->media.saved->len : 0;

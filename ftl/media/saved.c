@@ -26,9 +26,10 @@ void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
     save(drive, unit);
 }
 
-void scarp_media_save_trim(ScarpDrive *drive, uint32_t lpn, uint64_t when)
+void scarp_media_save_deallocation(ScarpDrive *drive, uint32_t lpn,
+                                   uint64_t when)
 {
-    save(drive, (ScarpSavedUnit) { .lpn = lpn, .trimmed = when });
+    save(drive, (ScarpSavedUnit) { .lpn = lpn, .deallocated = when });
 }
 
 void scarp_media_save_stripe(ScarpDrive *drive, uint32_t stripe)

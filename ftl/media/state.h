@@ -38,8 +38,8 @@ typedef enum {
  * it.
  */
 typedef struct {
-    void *data;   /* a unit, owned; NULL: zeroes, or not stored */
-    uint64_t trimmed; /* not 0: deallocated at that time */
+    void *data;           /* a unit, owned; NULL: zeroes, or not stored */
+    uint64_t deallocated; /* at this version; 0: it was written */
     uint32_t lpn;
     uint16_t stream;
 } ScarpSavedUnit;

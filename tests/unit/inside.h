@@ -425,7 +425,7 @@ static inline const char *inside_break_demand(ScarpDrive *drive, unsigned law)
         demand->protected.n--;
         return "cached entries of segment 0";
     case 14:
-        demand->n_trimmed++;
+        demand->n_deallocated++;
         return "changed translation units";
     default:
         return NULL;

@@ -12,25 +12,25 @@
 
 static uint64_t when_of(const ScarpDrive *drive, uint32_t lpn)
 {
-    return (uint64_t)(uintptr_t)g_hash_table_lookup(drive->buffer.trims,
+    return (uint64_t)(uintptr_t)g_hash_table_lookup(drive->buffer.unrecorded,
                                                     GUINT_TO_POINTER(lpn));
 }
 
-bool scarp_trims_have(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+bool scarp_unrecorded_has(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 {
     return when_of(drive, lpn) > scarp_media_version(drive, ppn);
 }
 
-void scarp_trims_add(ScarpDrive *drive, uint32_t lpn, uint64_t when)
+void scarp_unrecorded_add(ScarpDrive *drive, uint32_t lpn, uint64_t when)
 {
-    if (!drive->buffer.trims) {
-        drive->buffer.trims = g_hash_table_new(NULL, NULL);
+    if (!drive->buffer.unrecorded) {
+        drive->buffer.unrecorded = g_hash_table_new(NULL, NULL);
     }
-    g_hash_table_insert(drive->buffer.trims, GUINT_TO_POINTER(lpn),
+    g_hash_table_insert(drive->buffer.unrecorded, GUINT_TO_POINTER(lpn),
                         (gpointer)(uintptr_t)when);
 }
 
-uint64_t scarp_trims_recorded(const ScarpDrive *drive, uint32_t lpn)
+uint64_t scarp_recorded_version(const ScarpDrive *drive, uint32_t lpn)
 {
     const uint64_t *when;
     uint32_t record;
@@ -44,8 +44,8 @@ uint64_t scarp_trims_recorded(const ScarpDrive *drive, uint32_t lpn)
     return when ? GUINT64_FROM_LE(when[lpn % drive->geo.record_lpns]) : 0;
 }
 
-void scarp_trims_written(ScarpDrive *drive, uint32_t record_lpn,
-                         const uint64_t *when)
+void scarp_record_written(ScarpDrive *drive, uint32_t record_lpn,
+                          const uint64_t *when)
 {
     uint32_t n = drive->geo.record_lpns;
     uint32_t first = (record_lpn - drive->geo.logical_units) * n;
@@ -56,11 +56,12 @@ void scarp_trims_written(ScarpDrive *drive, uint32_t record_lpn,
         uint32_t ppn = scarp_map_lookup(drive, lpn);
 
         if (ppn != SCARP_NONE && scarp_media_version(drive, ppn) < said) {
-            scarp_map_trim(drive, lpn);
+            scarp_map_deallocate(drive, lpn);
         }
         /* A later deallocation of lpn keeps waiting for its own record. */
-        if (drive->buffer.trims && when_of(drive, lpn) <= said) {
-            g_hash_table_remove(drive->buffer.trims, GUINT_TO_POINTER(lpn));
+        if (drive->buffer.unrecorded && when_of(drive, lpn) <= said) {
+            g_hash_table_remove(drive->buffer.unrecorded,
+                                GUINT_TO_POINTER(lpn));
         }
     }
 }
