@@ -48,7 +48,11 @@ typedef enum {
     NEEDS_JOINED = 1 << 4,   /* merging of host commands with GC's */
     NEEDS_PARITY = 1 << 5,   /* a drive with ftl.parity_width */
     NEEDS_NO_PARITY = 1 << 6, /* units change their dies */
-    NEEDS_ANY_PAGE = 1 << 7,  /* a unit may lie in any page of its plane */
+    /*
+     * A unit may lie in any page of its plane; each victim policy but the
+     * default needs this without saying so.
+     */
+    NEEDS_ANY_PAGE = 1 << 7,
     NEEDS_EARLY = 1 << 8,     /* a write's planes are known as it arrives */
 } ScarpNeeds;
 
@@ -236,6 +240,7 @@ struct ScarpScheme {
     const ScarpRedundancyOps *redundancy;
     void *state[AXIS__COUNT];
     uint64_t *param[AXIS__COUNT]; /* in the order of policy.params */
+    uint32_t given[AXIS__COUNT];  /* bits of those that the user gave */
 };
 
 extern const ScarpHilOps scarp_hil_noop, scarp_hil_deadline,

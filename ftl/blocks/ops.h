@@ -309,6 +309,7 @@ uint32_t scarp_page_take(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
  * Like the three functions above, for the plane's aligned block; the offset is
  * 0 when it opens.
  */
+enum { SCARP_ALIGNED_FREE = 3 }; /* least free blocks to open an aligned one */
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_aligned_take(ScarpDrive *drive, uint32_t plane,

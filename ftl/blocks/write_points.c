@@ -48,7 +48,7 @@ bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
      * After the opening a free block must remain for the host and one for GC.
      */
     return scarp_aligned_open(drive, p) ||
-           scarp_plane_spare_blocks(drive, p) >= 3;
+           scarp_plane_spare_blocks(drive, p) >= SCARP_ALIGNED_FREE;
 }
 
 /*

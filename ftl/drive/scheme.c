@@ -156,6 +156,7 @@ static bool set_param(ScarpScheme *scheme, const ScarpPolicy **chosen,
                 return false;
             }
             scheme->param[axis][i] = value;
+            scheme->given[axis] |= 1u << i;
             return true;
         }
     }
@@ -164,6 +165,8 @@ static bool set_param(ScarpScheme *scheme, const ScarpPolicy **chosen,
                 scheme->name, text, allowed->len ? allowed->str : ": none");
     return false;
 }
+
+static const ScarpPolicy *const default_victim = &scarp_victim_greedy.policy;
 
 static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
 {
@@ -177,7 +180,7 @@ static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
         return strcmp(drive->desc.allocation, "dynamic")
                    ? &scarp_alloc_static.policy : &scarp_alloc_dynamic.policy;
     case AXIS_VICTIM:
-        return &scarp_victim_greedy.policy;
+        return default_victim;
     case AXIS_PACING:
         return &scarp_pacing_blocking.policy;
     case AXIS_MULTIPLANE:
@@ -275,6 +278,17 @@ static const struct {
 };
 
 /*
+ * A drive whose mapping says where pages go merges, and asks no victim policy:
+ * one that was asked for would do nothing.
+ */
+static uint32_t needs_of(const ScarpPolicy *policy)
+{
+    bool chooses = policy->axis == AXIS_VICTIM && policy != default_victim;
+
+    return policy->needs | (chooses ? NEEDS_ANY_PAGE : 0);
+}
+
+/*
  * Checks only choices that were asked for: the description's own checks cover
  * defaults.
  */
@@ -282,7 +296,7 @@ static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
                       const ScarpPolicy *asked, GError **error)
 {
     for (size_t i = 0; asked && i < G_N_ELEMENTS(needs); i++) {
-        if (asked->needs & needs[i].bit && !needs[i].met(drive, scheme)) {
+        if (needs_of(asked) & needs[i].bit && !needs[i].met(drive, scheme)) {
             g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                         "scheme=%s: '%s' needs %s", scheme->name, asked->name,
                         needs[i].what);
@@ -459,12 +473,12 @@ static void add_needs(GString *text, const ScarpPolicy *policy)
     const char *before = "  needs ";
 
     for (size_t i = 0; i < G_N_ELEMENTS(needs); i++) {
-        if (policy->needs & needs[i].bit) {
+        if (needs_of(policy) & needs[i].bit) {
             g_string_append_printf(text, "%s%s", before, needs[i].what);
             before = "; ";
         }
     }
-    if (policy->needs) {
+    if (needs_of(policy)) {
         g_string_append_c(text, '\n');
     }
 }

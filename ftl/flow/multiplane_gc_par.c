@@ -50,10 +50,23 @@ static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
     return false;
 }
 
+/* Where collections leave fewer free blocks, no aligned block is ever opened. */
+static bool init(ScarpDrive *drive, ScarpScheme *scheme, GError **error)
+{
+    if (scheme->given[AXIS_MULTIPLANE] && scheme->param[AXIS_MULTIPLANE][0] &&
+        drive->desc.trigger_free_blocks < SCARP_ALIGNED_FREE) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "params: second_active_block=1: needs "
+                    "gc.trigger_free_blocks=%d or more", SCARP_ALIGNED_FREE);
+        return false;
+    }
+    return true;
+}
+
 static const ScarpParam params[] = {
     { "second_active_block", "switch",
       "a block in each plane that keeps write points aligned "
-      "(hpdc18 section 4.2)",
+      "(hpdc18 section 4.2); none with gc.trigger_free_blocks below 3",
       0, 1, 1 },
 };
 
@@ -66,6 +79,7 @@ const ScarpMultiplaneOps scarp_multiplane_gc_par = {
         .source = "hpdc18 section 4.1, Algorithm 2; section 4.2",
         .params = params,
         .n_params = G_N_ELEMENTS(params),
+        .init = init,
     },
     .joins_gc = true,
     .may = may,

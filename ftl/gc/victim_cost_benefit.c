@@ -42,7 +42,6 @@ const ScarpVictimOps scarp_victim_cost_benefit = {
     .policy = {
         .axis = AXIS_VICTIM,
         .name = "cost-benefit",
-        .needs = NEEDS_ANY_PAGE,
         .help = "greatest age x free share / valid share",
         .source = "Kawaguchi, Nishioka, Motoda 1995",
     },

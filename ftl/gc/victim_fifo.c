@@ -14,7 +14,6 @@ const ScarpVictimOps scarp_victim_fifo = {
     .policy = {
         .axis = AXIS_VICTIM,
         .name = "fifo",
-        .needs = NEEDS_ANY_PAGE,
         .help = "the block that was filled longest ago",
         .source = "Desnoyers 2012",
     },

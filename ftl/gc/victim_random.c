@@ -34,7 +34,6 @@ const ScarpVictimOps scarp_victim_random = {
     .policy = {
         .axis = AXIS_VICTIM,
         .name = "random",
-        .needs = NEEDS_ANY_PAGE,
         .help = "a full block at random",
         .source = "Van Houdt 2013",
     },
@@ -45,7 +44,6 @@ const ScarpVictimOps scarp_victim_d_choices = {
     .policy = {
         .axis = AXIS_VICTIM,
         .name = "d-choices",
-        .needs = NEEDS_ANY_PAGE,
         .help = "of d full blocks at random, the one with fewest valid units",
         .source = "Van Houdt 2013",
         .params = d_choices_params,

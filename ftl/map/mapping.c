@@ -65,6 +65,13 @@ uint64_t scarp_map_table_bytes(const ScarpDrive *drive)
                                        : scarp_map_ram_bytes(drive);
 }
 
+/* A mapping that lets a unit lie in any page needs no function for that. */
+static bool recovers(const ScarpMappingOps *ops)
+{
+    return !(ops->can & MAP_PLACES_PAGES) ||
+           (ops->recover && ops->mend && ops->mend_copied && ops->mend_filled);
+}
+
 bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
                     GError **error)
 {
@@ -77,6 +84,13 @@ bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
         return false;
     }
     map->can = map->ops->can;
+    if (drive->desc.power_cuts && !recovers(map->ops)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "ftl.mapping=%s: does not recover from power cuts; "
+                    "nand.power_cuts=0, or another mapping, is allowed",
+                    map->ops->name);
+        return false;
+    }
     if (scarp_map_can(drive, MAP_MERGES)) {
         map->merge = scarp_table_zeroed(drive->geo.n_planes *
                                         sizeof(ScarpMerge));

@@ -41,12 +41,23 @@ def add_scheme(ftl: Path, parts: list[str], file: str, like: str) -> None:
 
 
 def add_mapping(ftl: Path) -> None:
+    """The page's `fifo`, and `bare`: the same without what recovers from a power cut."""
+
+    def bare(text: str) -> str:
+        return text.replace("fifo", "bare").replace("FIFO", "BARE")
+
     code, kind, name, declaration, entry = blocks("add-a-mapping.md")
-    (ftl / "map" / "fifo.c").write_text(code)
-    insert(ftl / "core/description.h", "    MAPPING__COUNT\n", kind)
-    insert(ftl / "core/description_check.c", "};\n\nstatic bool check_list", name)
-    insert(ftl / "map/internal.h", "#endif /* SCARP_MAP_INTERNAL_H */", declaration + "\n")
-    insert(ftl / "map/mapping.c", "};\n\nstatic const char *name_of", entry)
+    ops = re.findall(r"^const ScarpMappingOps .*?^};\n", code, re.DOTALL | re.MULTILINE)[-1]
+    cut = re.sub(r"^ *\.(recover|mend\w*) = .*\n", "", ops, flags=re.MULTILINE)
+    assert len(cut.splitlines()) == len(ops.splitlines()) - 4, ops
+    (ftl / "map" / "fifo.c").write_text(f"{code}\n{bare(cut)}")
+    for file, before, text in (
+        ("core/description.h", "    MAPPING__COUNT\n", kind),
+        ("core/description_check.c", "};\n\nstatic bool check_list", name),
+        ("map/internal.h", "#endif /* SCARP_MAP_INTERNAL_H */", declaration + "\n"),
+        ("map/mapping.c", "};\n\nstatic const char *name_of", entry),
+    ):
+        insert(ftl / file, before, text + bare(text))
 
 
 def build(ftl: Path, program: Path) -> None:
@@ -136,6 +147,15 @@ class Pages(unittest.TestCase):
         cuts = ("-o", "nand.power_cuts=1", "-o", "ftl.recovery=1", f"--power-cut={ready}")
         self.run_mapping("fifo", "baseline", *cuts)
         self.assertGreater(json.loads(ready.read_text())["page_reads"], 0)
+
+    def test_mapping_without_recovery(self) -> None:
+        self.run_mapping("bare", "baseline")
+        command = [self.program, "-d", TINY, "-o", "ftl.mapping=bare", "-o", "nand.power_cuts=1"]
+        command += ["-o", "ftl.over_provisioning_permille=400", "-o", "ftl.recovery=1", "gen:mixed"]
+        refused = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("ftl.mapping=bare: does not recover from power cuts", refused.stderr)
+        self.assertEqual(refused.stderr.count("\n"), 1, refused.stderr)
 
 
 if __name__ == "__main__":

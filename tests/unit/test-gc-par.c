@@ -76,9 +76,45 @@ static void test_stays_aligned(void)
     g_assert_cmpuint(with, >, without + 60);
 }
 
+/* With fewer free blocks no aligned block is opened: who asks is told so. */
+static void test_needs_blocks(void)
+{
+    static const struct {
+        const char *trigger, *params;
+        bool taken;
+    } rows[] = {
+        { "gc.trigger_free_blocks=2", "second_active_block=1", false },
+        { "gc.trigger_free_blocks=2", "second_active_block=0", true },
+        { "gc.trigger_free_blocks=2", NULL, true },
+        { "gc.trigger_free_blocks=3", "second_active_block=1", true },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *path =
+            g_test_build_filename(G_TEST_DIST, "tiny.ini", NULL);
+        g_autofree char *keys = g_strconcat("geometry.planes_per_die=2,",
+                                            rows[i].trigger, NULL);
+        g_autoptr(GError) error = NULL;
+        ScarpConfig config = { .description_path = path, .scheme = "gc-par",
+                               .overrides = keys, .params = rows[i].params };
+        ScarpDrive *drive = scarp_drive_new(&config, &error);
+
+        if (rows[i].taken) {
+            g_assert_no_error(error);
+            scarp_drive_free(drive);
+        } else {
+            g_assert_null(drive);
+            g_assert_cmpstr(error->message, ==,
+                            "params: second_active_block=1: needs "
+                            "gc.trigger_free_blocks=3 or more");
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/gc-par/stays-aligned", test_stays_aligned);
+    g_test_add_func("/gc-par/needs-blocks", test_needs_blocks);
     return g_test_run();
 }
