@@ -1,11 +1,11 @@
 /*
- * Scarp: which commands the engine gets, and which wait outside of it
+ * Scarp: admission of commands to the engine, and the waiting outside of it
  *
  * A command waits
- *  - until no cancelled command is left that may still change its bytes.  The
- *    engine cannot cancel, so a cancelled write goes on to its end unseen.  The
- *    host knows it as over, and what it does next has to last.
- *  - until there is room: the data of commands is in memory of the host's, and
+ *  - until no cancelled command is left that may still change its bytes. The
+ *    engine cannot cancel, so a cancelled write goes on to its end unseen. For
+ *    the host it is over, and the host's next write must last.
+ *  - until there is room: the data of commands is in the host's memory, and
  *    the guest decides how many commands there are.
  *  - until the ring has a place.
  *
@@ -18,11 +18,11 @@
 #include "flash-int.h"
 
 /*
- * The memory that commands may have, of one drive.  It is more than hosts
- * usually have in flight: a thousand commands of 512 KiB.
+ * The memory that the commands of a drive may use, more than hosts usually have
+ * in flight: a thousand commands of 512 KiB.
  */
 #define ROOM_BYTES (512 * MiB)
-/* Of that, what a command needs beside its data, here and in the engine. */
+/* Memory of a command beside its data, here and in the engine. */
 #define COMMAND_BYTES KiB
 
 static void put(FlashCmdList *list, FlashCmd *cmd)
@@ -49,22 +49,23 @@ static uint64_t room_of(const FlashCmd *cmd)
     return COMMAND_BYTES + (cmd->has_data ? cmd->cmd.length_bytes : 0);
 }
 
-/* What hw/nvme keeps of its data once it has ended. */
+/* Bytes that hw/nvme keeps of the command's data after its end. */
 static uint64_t held_by(const FlashCmd *cmd)
 {
     return cmd->held ? cmd->cmd.length_bytes : 0;
 }
 
 /*
- * A write from hw/nvme's own memory, which has been counted since the data was
- * read.  If it waited for room, it could be for such writes as it is.
+ * True for a write from hw/nvme's own memory, which has counted since the data
+ * was read: if such a write waited for room, it could be for the room of such
+ * writes as itself.
  */
 static bool has_own_data(const FlashCmd *cmd)
 {
     return cmd->cmd.op == SCARP_OP_WRITE && cmd->iov;
 }
 
-/* One that is in the way of it, or NULL. */
+/* Returns a leftover that changes some of cmd's bytes, or NULL. */
 static FlashCmd *leftover_before(NvmeFlash *flash, const FlashCmd *cmd)
 {
     uint64_t from = cmd->cmd.offset_bytes;
@@ -115,21 +116,27 @@ static void begin(NvmeFlash *flash, FlashCmd *cmd)
     }
 }
 
-/* One that has waited until now, and not for the host: that is no lateness. */
+/*
+ * Begins a command that has waited until now: the wait is not the host's
+ * lateness.
+ */
 static void begin_late(NvmeFlash *flash, FlashCmd *cmd)
 {
     cmd->arrived_ns = nvme_flash_now_ns(flash);
     begin(flash, cmd);
 }
 
-/* However much it needs, it may begin when nothing else has room. */
+/*
+ * True when there is room: a command of any size may begin when no other has
+ * room.
+ */
 static bool is_room(NvmeFlash *flash, const FlashCmd *cmd)
 {
     return !flash->room_used ||
            flash->room_used + room_of(cmd) + held_by(cmd) <= ROOM_BYTES;
 }
 
-/* True if it may begin; else it waits. */
+/* True if the command may begin; otherwise it is queued. */
 static bool may_begin(NvmeFlash *flash, FlashCmd *cmd)
 {
     FlashCmd *leftover = leftover_before(flash, cmd);
@@ -203,7 +210,7 @@ void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd)
     }
     cmd->leftover = false;
     interval_tree_remove(&cmd->range, &flash->leftovers);
-    /* each begins, or finds another one in its way */
+    /* each begins, or finds another leftover in its way */
     while ((next = QTAILQ_FIRST(&cmd->blocked))) {
         take(next);
         if (may_begin(flash, next)) {
@@ -235,7 +242,10 @@ void flash_admit_release(NvmeFlash *flash, uint64_t *held)
     if (QTAILQ_EMPTY(&flash->for_room)) {
         return;
     }
-    /* not at once: it may be a reset that cancels one command after the other */
+    /*
+     * A reset may cancel one command after the other, so waiting commands begin
+     * soon, not at once.
+     */
     if (flash->realtime) {
         flash_realtime_look(flash->realtime);
     } else {

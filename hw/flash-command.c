@@ -1,10 +1,10 @@
 /*
  * Scarp: NVMe commands as commands of the flash engine
  *
- * hw/nvme gets a BlockAIOCB for each.  It may cancel that at any time, which
- * completes it at once: the command's AIOCB is then cut off from the engine's
- * command, which owns the data buffer and goes on to its end unseen.  What
- * comes after that and is about the same bytes waits for it (flash-admit.c).
+ * hw/nvme gets a BlockAIOCB for each command. It may cancel that at any time,
+ * which completes it at once: the AIOCB is then cut off from the engine's
+ * command, which owns the data buffer and goes on to its end unseen. Later
+ * commands on the same bytes wait for it (flash-admit.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,13 +16,14 @@
 #include "system/dma.h"
 #include "flash-int.h"
 
-/* Larger buffers are not kept for reuse, nor more than so much of all. */
+/* Limits of buffers kept for reuse: of each, and of all. */
 #define KEEP_BUFFER_BYTES MiB
 #define KEEP_BYTES (256 * MiB)
 #define DRAIN_EVENT_TIMES (100 * 1000 * 1000)
 /*
- * Deallocations and zeroes of any size go to the engine in pieces of these: the
- * reset of a zone is about all of it, and a row of the command log has 32 bits.
+ * Deallocations and zeroes of any size go to the engine in pieces of at most
+ * these sizes: the reset of a zone covers nearly all of it, and a row of the
+ * command log has a length of 32 bits.
  */
 #define DEALLOCATE_BYTES GiB
 #define ZEROES_BYTES (2 * GiB)
@@ -88,8 +89,8 @@ void nvme_flash_free_cmds(NvmeFlash *flash)
 }
 
 /*
- * Move data between the guest (or hw/nvme's own buffer) and the command's.
- * -EFAULT: there is no memory where the guest says.
+ * Moves data between the guest (or hw/nvme's own buffer) and the command's
+ * buffer. -EFAULT: the guest's address has no memory.
  */
 static int copy_data(FlashCmd *cmd, DMADirection dir)
 {
@@ -135,7 +136,7 @@ void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd)
     cmd->cmd.data = cmd->buffer;
     if (cmd->cmd.op == SCARP_OP_WRITE &&
         copy_data(cmd, DMA_DIRECTION_TO_DEVICE) < 0) {
-        /* as the block layer's bounce buffers: the data is undefined */
+        /* the data is undefined, as in the block layer's bounce buffers */
         memset(cmd->buffer, 0, bytes);
     }
 }
@@ -211,7 +212,10 @@ static const AIOCBInfo flash_aiocb_info = {
     .cancel_async = flash_aio_cancel,
 };
 
-/* From the command's arrival on: it may have waited in queues and rings. */
+/*
+ * The deadline counts from the command's arrival: it may have waited in queues
+ * and rings.
+ */
 static int64_t deadline_ns(NvmeFlash *flash, int64_t arrived_ns, uint8_t dsm)
 {
     int64_t after_ns = flash->deadline_ns[(dsm >> 4) & 3];
@@ -311,8 +315,8 @@ void nvme_flash_timer_cb(void *opaque)
 
     flash_admit_for_room(flash);
     /*
-     * Again only if a ring was too small for all there was; or no clock is left
-     * for what the engine has yet to do.
+     * The loop repeats only if a ring was too small for all commands, or if no
+     * time is left on the clock for the engine's remaining work.
      */
     do {
         if (over) {
@@ -404,7 +408,10 @@ void flash_cmds_forget(NvmeFlash *flash)
     }
 }
 
-/* The guest is gone: nobody is told, but a reset may cancel it yet. */
+/*
+ * Ends a command whose guest is gone: nobody is told, but a reset may yet
+ * cancel it.
+ */
 static void end_untold(NvmeFlash *flash, FlashCmd *cmd)
 {
     flash_admit_ended(flash, cmd);

@@ -3,7 +3,7 @@
  *
  * A reclaim unit handle of the subsystem is a stream of the flash, and the
  * endurance group is the flash: one group of planes, whose collections may mix
- * what handles have kept apart until then ("initially isolated").
+ * data that handles had kept apart ("initially isolated").
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@
 #include "qemu/units.h"
 #include "flash-int.h"
 
-/* nvme-subsys' default: nobody asked for it */
+/* nvme-subsys' default, which nobody asked for */
 #define DEFAULT_RUNS (96 * MiB)
 
 static bool one_flash(NvmeNamespace *ns, Error **errp)
@@ -38,7 +38,10 @@ static bool one_flash(NvmeNamespace *ns, Error **errp)
     return true;
 }
 
-/* Before hw/nvme takes reclaim units from it for the namespace's handles. */
+/*
+ * Called before hw/nvme takes reclaim units from the flash for the namespace's
+ * handles.
+ */
 bool flash_fdp_attach(NvmeNamespace *ns, Error **errp)
 {
     NvmeFlash *flash = ns->flash;
@@ -85,7 +88,7 @@ static void count(NvmeFlash *flash, uint64_t *host, uint64_t *written,
     *erased = flash->fdp_erased + scarp_media_erased_bytes(flash->drive);
 }
 
-/* The statistics are about to begin anew; those of FDP never do. */
+/* Saves the sums before the statistics are reset, as FDP's never are. */
 void flash_fdp_keep(NvmeFlash *flash)
 {
     count(flash, &flash->fdp_host, &flash->fdp_written, &flash->fdp_erased);

@@ -1,5 +1,5 @@
 /*
- * Scarp: what Identify and the health log pages say of the flash
+ * Scarp: Identify and the health log pages of the flash
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@
 #define USED_MAX_PERCENT 255
 #define MINUTE_NS (60ull * 1000 * 1000 * 1000)
 
-/* Blocks of bytes as a field of Identify counts them: from 0 on. */
+/* Returns blocks of bytes as a field of Identify counts them: from 0 on. */
 static uint16_t zeroes_based(const NvmeNamespace *ns, uint64_t bytes)
 {
     uint64_t blocks = MAX(bytes / ns->lbasz, 1);
@@ -20,7 +20,7 @@ static uint16_t zeroes_based(const NvmeNamespace *ns, uint64_t bytes)
     return cpu_to_le16(MIN(blocks - 1, UINT16_MAX));
 }
 
-/* The firmware of a drive on flash is the engine, in all of its controllers. */
+/* Sets the firmware revision of all controllers: the engine's version. */
 static void say_firmware(NvmeSubsystem *subsys)
 {
     for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
@@ -41,9 +41,9 @@ void flash_health_say_firmware(NvmeFlash *flash)
 }
 
 /*
- * A mapping unit is written as a whole: a host that writes less makes the drive
- * read the rest first.  A unit is never half written.  The host is told that,
- * too; else it would take a logical block for the physical one.
+ * Tells the host that a mapping unit is written as a whole, so that it does not
+ * take a logical block for the physical one: a smaller write makes the drive
+ * read the rest first. A unit is never half written.
  */
 void nvme_flash_identify(NvmeNamespace *ns)
 {
@@ -61,8 +61,8 @@ void nvme_flash_identify(NvmeNamespace *ns)
     id->npwg = zeroes_based(ns, unit);
     id->npwa = id->npwg;
     /*
-     * Zeroes based.  0 says nothing: a program is of one unit, or larger than
-     * the namespace, or not a whole number of units.
+     * nows is zeroes based. 0 says nothing: a program is of one unit, or larger
+     * than the namespace, or not a whole number of units.
      */
     id->nows = program > unit && program <= ns->size && !(program % unit)
                ? zeroes_based(ns, program) : 0;
@@ -74,12 +74,12 @@ void nvme_flash_identify(NvmeNamespace *ns)
         id->nawun = id->npwg;
     }
     id->nawupf = id->nawun;
-    /* a write that crosses from a unit to the next is two */
+    /* a write that crosses from a unit to the next counts as two */
     id->nabsn = id->nawun;
     id->nabspf = id->nawun;
 
     if (!scarp_drive_deallocates(drive)) {
-        /* what was there still is */
+        /* deallocated blocks keep their contents */
         id->dlfeat = 0;
     }
 }
@@ -119,7 +119,7 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
 }
 
 /*
- * Called after the engine has run: warn each subsystem once if the spare is
+ * Called after the engine has run: warns each subsystem once if the spare is
  * below its threshold, as soon as a host of it has asked.
  */
 void flash_health_look(NvmeFlash *flash)
@@ -130,7 +130,7 @@ void flash_health_look(NvmeFlash *flash)
     for (GSList *item = flash->namespaces; item; item = item->next) {
         NvmeSubsystem *subsys = ((NvmeNamespace *)item->data)->subsys;
 
-        /* each once, even if it has two namespaces here */
+        /* a subsystem is warned once, even if it has two namespaces here */
         if (!g_slist_find(flash->spare_warned, subsys) &&
             nvme_subsys_smart_event(subsys, NVME_SMART_SPARE)) {
             flash->spare_warned = g_slist_prepend(flash->spare_warned, subsys);

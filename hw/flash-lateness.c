@@ -1,5 +1,5 @@
 /*
- * Scarp: how late completions were on the host's clock
+ * Scarp: lateness of completions on the host's clock
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +21,7 @@ enum { OP_READ, OP_WRITE, OP_OTHER, OP_ALL, OPS };
  * engine_tables.py reads their names from here.
  */
 static const char *const realtime_fields[] = {
-    "realtime_bound_ns",       /* lateness above it is too much */
+    "realtime_bound_ns",       /* more lateness counts in realtime_over_bound */
     "realtime_elapsed_ns",     /* since the last reset of the statistics */
     "realtime_thread_cpu_ns",  /* processor time of the engine's thread */
     "realtime_polled_ns",      /* from begin to end of polling, with a core or not */
@@ -68,7 +68,7 @@ struct FlashLateness {
     int64_t bound_ns;
     int64_t reset_ns;
     uint64_t over_bound;
-    FlashRows *log; /* NULL: nobody asked for it */
+    FlashRows *log; /* NULL: no log was asked for */
 };
 
 static void histogram_add(Histogram *histogram, uint64_t ns)
@@ -79,7 +79,7 @@ static void histogram_add(Histogram *histogram, uint64_t ns)
     histogram->count[scarp_bucket_of(ns, BITS)]++;
 }
 
-/* By nearest rank. */
+/* Quantile by nearest rank. */
 static uint64_t quantile(const Histogram *histogram, unsigned permille)
 {
     uint64_t rank = (histogram->n * permille + 999) / 1000, seen = 0;
@@ -149,7 +149,7 @@ void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
         return;
     }
     if (late_ns < 0) {
-        /* a defect, but of a statistic: the guest goes on */
+        /* This is a defect, but only of a statistic: the guest goes on. */
         warn_report_once("nvme-flash: command %u (%u) was posted at %" PRId64
                          " ns, before the model's end: arrived %" PRId64
                          ", submitted %" PRId64 ", complete %" PRId64,

@@ -11,12 +11,12 @@
 #include "flash-rows.h"
 #include "../ftl/timeline.h"
 
-/* CmdRow.order */
+/* Fields of CmdRow.order. */
 #define ORDER_SEQ_MASK ((1u << 30) - 1) /* of submission; it may wrap */
-#define ORDER_EVENTS_FIRST (1u << 30)   /* those of submit_ns: always */
+#define ORDER_EVENTS_FIRST (1u << 30) /* always: events of submit_ns first */
 #define ORDER_FUA (1u << 31)
 
-/* CmdRow.status: the guest ended before the command did */
+/* Flag of CmdRow.status: the guest ended before the command did. */
 #define STATUS_UNSEEN 0x80
 
 typedef struct QEMU_PACKED {
@@ -29,7 +29,7 @@ typedef struct QEMU_PACKED {
     uint16_t stream;
     uint32_t nsid;
     uint32_t order;
-    int64_t deadline_ns; /* from its submission on; 0: none */
+    int64_t deadline_ns; /* from the submission on; 0: none */
     int64_t cause_ns[SCARP_CAUSE__COUNT];
 } CmdRow;
 
@@ -50,13 +50,16 @@ static const FlashRowsLayout gc_layout = {
     .option = "gc-log", .magic = "SCARPGC1", .row_bytes = sizeof(GcRow),
 };
 
-/* Then the bytes of each write, in the order of the command log's rows. */
+/*
+ * Header of the data log. The bytes of each write follow, in the order of the
+ * command log's rows.
+ */
 static const char data_header[16] = "SCARPDT1";
 
 enum { PROGRESS_NOW_NS, PROGRESS_COMPLETED, PROGRESS_GC_RUNS, PROGRESS_COUNT };
 
 struct FlashLog {
-    FlashRows *cmd; /* each may be NULL: nobody asked for it */
+    FlashRows *cmd; /* each may be NULL: not asked for */
     FlashRows *gc;
     FILE *data;
     FILE *trace;
@@ -72,7 +75,7 @@ static uint64_t *map_progress(const char *path, Error **errp)
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     void *map = MAP_FAILED;
 
-    /* posix_fallocate: a full disk shall not become a SIGBUS later */
+    /* posix_fallocate() keeps a full disk from becoming a SIGBUS later. */
     if (fd >= 0) {
         errno = posix_fallocate(fd, 0, bytes);
         if (!errno) {
@@ -133,7 +136,7 @@ bool flash_log_data(FlashLog *log, const char *path, Error **errp)
 
 static void trace_write(void *file, const void *bytes, size_t n)
 {
-    /* ferror() in flash_log_flush() finds what went wrong */
+    /* ferror() in flash_log_flush() finds failures */
     fwrite(bytes, 1, n, file);
 }
 
@@ -154,7 +157,7 @@ bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
     return true;
 }
 
-/* One that was late at its submission is due at once. */
+/* A deadline before the submission is written as 1 ns, as 0 means none. */
 static int64_t deadline_ns(const ScarpCmd *cmd)
 {
     return cmd->deadline_ns == SCARP_TIME_NEVER
@@ -259,7 +262,7 @@ void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats)
     }
 }
 
-/* May be NULL. */
+/* Flushes rows, which may be NULL. */
 static void flush_rows(FlashRows *rows, Error **errp)
 {
     Error *err = NULL;
@@ -269,7 +272,7 @@ static void flush_rows(FlashRows *rows, Error **errp)
     }
 }
 
-/* Ditto. */
+/* Flushes file, which may be NULL. */
 static void flush_file(FILE *file, const char *option, Error **errp)
 {
     Error *err = NULL;
@@ -282,7 +285,7 @@ static void flush_file(FILE *file, const char *option, Error **errp)
 
 bool flash_log_flush(FlashLog *log, Error **errp)
 {
-    Error *err = NULL; /* of the first that fails; the others go on */
+    Error *err = NULL; /* the first failure; the others go on */
 
     flush_rows(log->cmd, &err);
     flush_rows(log->gc, &err);

@@ -10,7 +10,10 @@
 
 #define CACHE_LINE 64
 
-/* The indices run freely; their difference is the number of entries used. */
+/*
+ * A ring. The indices run freely; their difference is the number of entries
+ * used.
+ */
 typedef struct {
     _Alignas(CACHE_LINE) atomic_uint head; /* written by the consumer */
     _Alignas(CACHE_LINE) atomic_uint tail; /* written by the producer */
@@ -21,7 +24,7 @@ struct FlashPort {
     Ring submission;
     Ring completion;
     ScarpDrive *drive;
-    uint64_t bad_blocks; /* the owner's, as of its last look */
+    uint64_t bad_blocks; /* the owner's, as of its last run */
     atomic_uint spare_percent;
     atomic_uint awaited, reached; /* FLASH_PORT_… */
 };
@@ -36,7 +39,7 @@ static bool ring_full(Ring *ring)
     return tail - head == FLASH_PORT_ENTRIES;
 }
 
-/* The producer has seen room. */
+/* Adds an entry; the producer has seen that there is room. */
 static void ring_push(Ring *ring, ScarpCmd *cmd)
 {
     unsigned tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -59,7 +62,7 @@ static ScarpCmd *ring_pop(Ring *ring)
     return cmd;
 }
 
-/* Only a block that has gone bad changes it. */
+/* Updates the spare percentage, which only a block that goes bad changes. */
 static void look_at_spare(FlashPort *port)
 {
     port->bad_blocks = scarp_stats(port->drive)->bad_blocks;
@@ -114,7 +117,10 @@ unsigned flash_port_reached(FlashPort *port)
                                        : 0;
 }
 
-/* The owner's, after a run. */
+/*
+ * Called by the owner after a run: moves awaited states that have come to
+ * reached.
+ */
 static void look_at_awaited(FlashPort *port)
 {
     unsigned awaited = atomic_load(&port->awaited);
@@ -171,9 +177,9 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
     ScarpCmd *cmd;
 
     /*
-     * At one time, what happens goes before what is submitted.  A recording
-     * can be replayed exactly only if it does not matter how many commands
-     * were found in the ring at once.
+     * At one time events come before submissions: a recording can be replayed
+     * exactly only if the number of commands found in the ring at once does not
+     * matter.
      */
     while (most-- && (cmd = ring_pop(&port->submission))) {
         scarp_run(port->drive, MIN(cmd->submit_ns, now_ns));
@@ -181,7 +187,7 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
     }
     scarp_run(port->drive, now_ns);
 
-    /* What does not fit waits in the engine for the client to catch up. */
+    /* Completed commands that do not fit wait in the engine for the client. */
     while (!ring_full(&port->completion) && (cmd = scarp_reap(port->drive))) {
         ring_push(&port->completion, cmd);
     }

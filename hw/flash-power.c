@@ -1,11 +1,11 @@
 /*
  * Scarp: the flash's power fails, and comes back at once
  *
- * Who cuts it (QMP, a vendor command) names a flash.  What loses its power is
- * the flash and every controller of the subsystems that have a namespace on it:
- * a subsystem is one drive.  Controllers are reset first, which cancels what
- * the host was waiting for; then the engine is told, and what it had is
- * forgotten.  Another flash of such a subsystem keeps its power.
+ * A power cut (QMP, a vendor command) names a flash. That flash and every
+ * controller of the subsystems that have a namespace on it lose their power: a
+ * subsystem is one drive. Controllers are reset first, which cancels all that
+ * the host waits for; then the engine is told, and forgets its commands.
+ * Another flash of such a subsystem keeps its power.
  *
  * Neither QMP nor a timer comes in the midst of an access to a controller.
  *
@@ -17,7 +17,7 @@
 #include "flash-int.h"
 
 #define READY_UNIT_NS (INT64_C(500) * SCALE_MS)
-/* The most that NVMe's CRTO says. */
+/* The longest time that NVMe's CRTO can say. */
 #define READY_MOST_NS (UINT16_MAX * READY_UNIT_NS)
 
 bool nvme_flash_loses_power(NvmeFlash *flash)
@@ -37,7 +37,9 @@ bool nvme_flash_takes_block(NvmeFlash *flash, uint32_t bytes)
            bytes <= scarp_drive_unit_bytes(flash->drive);
 }
 
-/* Each subsystem that has a namespace on the flash, once; NULL: no more. */
+/*
+ * Returns the next subsystem that has a namespace on the flash; NULL: no more.
+ */
 static NvmeSubsystem *next_subsys(NvmeFlash *flash, GSList **item)
 {
     while (*item) {
@@ -99,7 +101,7 @@ bool flash_power_check(NvmeFlash *flash, Error **errp)
 
 /* ---- Rest --------------------------------------------------------------- */
 
-/* Does a host still use the flash, through another controller? */
+/* True when a host still uses the flash through another controller. */
 static bool others_run(NvmeFlash *flash, NvmeCtrl *self)
 {
     GSList *item = flash->namespaces;
@@ -148,14 +150,14 @@ void nvme_flash_wake(NvmeFlash *flash)
     /* the controller may be younger than the namespaces */
     flash_health_say_firmware(flash);
     if (waited) {
-        /* those who wait for it ask anew, whatever subsystem they are of */
+        /* waiting hosts ask anew, whatever their subsystem */
         tell(flash);
     }
 }
 
 /*
- * Nothing is left to be done by itself.  What the engine does beyond that takes
- * it into the future: that is when the host is told.
+ * The flash has nothing left to do by itself. Shutting down the engine takes it
+ * into the future: the host is told at that time.
  */
 static void come_to_rest(NvmeFlash *flash)
 {
@@ -177,7 +179,7 @@ static void rest_cb(void *opaque)
 {
     NvmeFlash *flash = opaque;
 
-    /* if a command has come meanwhile, who waits for the rest asks again */
+    /* A waiting host asks again if a command has come meanwhile. */
     flash->wants_rest = false;
     flash->rests = flash->settles;
     tell(flash);
@@ -207,7 +209,7 @@ static void cut_engine(NvmeFlash *flash)
     nvme_flash_lock(flash);
     scarp_run(flash->drive, nvme_flash_now_ns(flash));
     flash->drive = scarp_power_cut(flash->drive, NULL);
-    assert(flash->drive); /* it is one that loses power */
+    assert(flash->drive); /* the caller has checked that it loses power */
     flash_port_replace(flash->port, flash->drive);
     nvme_flash_unlock(flash);
     flash_cmds_forget(flash);
@@ -284,7 +286,7 @@ void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart)
     }
 }
 
-/* ---- Its life ----------------------------------------------------------- */
+/* ---- Making and freeing ------------------------------------------------- */
 
 void flash_power_init(NvmeFlash *flash)
 {

@@ -1,17 +1,18 @@
 /*
  * Scarp: a flash device on the host's clock
  *
- * A thread (flash-rt-thread.c) runs the engine.  Commands and completions go
- * through rings.  The few other calls into the engine (statistics, allocation
- * status) take its lock.
+ * A thread (flash-rt-thread.c) runs the engine. Commands and completions go
+ * through rings. The few other calls into the engine (statistics, allocation
+ * status) take the thread's lock.
  *
  * While it runs the engine, the thread has no lock of QEMU's and never touches
- * guest memory: data is in the commands' own buffers.  For what has completed
- * it takes QEMU's big lock and tells the controller, which posts it.  Whoever
- * reads a queue runs the engine once if the thread does not.  So nobody has to
- * be woken between a doorbell and the model's beginning of a command, nor
- * between its end and the guest's.  The price: a thread that has something to
- * tell waits for the big lock, and runs no events meanwhile.
+ * guest memory: data is in the commands' own buffers. For completed commands it
+ * takes QEMU's big lock and tells the controller, which posts them. A thread
+ * that reads a queue runs the engine once if the drive's thread does not. So
+ * nobody has to be woken between a doorbell and the model's beginning of a
+ * command, nor between the model's end and the guest's. The price: a thread
+ * that has something to tell waits for the big lock, and runs no events
+ * meanwhile.
  *
  * The clock is the host's, less the time for which the machine was stopped: a
  * drive stands still with its guest.
@@ -32,24 +33,27 @@ struct FlashRealtime {
     NvmeFlash *flash;
     FlashThread *thread;
     FlashLateness *lateness;
-    QEMUBH *bh; /* what could not be looked at at once, by a stop or else */
+    QEMUBH *bh; /* for looks put off by a stop or a cancel */
     VMChangeStateEntry *state;
     int64_t zero_ns; /* nvme_flash_clock_ns() at the engine's zero */
-    bool in_thread;  /* the thread tells of what has completed */
-    bool submitted;  /* commands of the queue that is read; it is in the list: */
+    bool in_thread;  /* the thread tells of completions */
+    bool submitted;  /* the queue being read brought commands; in list: */
     FlashRealtime *next;
 };
 
-/* All of these under the big lock: when the command that is started arrived. */
+/*
+ * When the command that is being started arrived. The big lock protects this
+ * and the next two.
+ */
 static int64_t arrival_ns;
-/* A list of the drives that got commands from the queue that is read. */
+/* The drives that got commands from the queue that is being read. */
 static FlashRealtime *with_commands;
-/* Of the engine's command that is being completed. */
+/* The stamp of the engine's command that is being completed. */
 static NvmeFlashStamp ending;
 
 static void completed(void *opaque)
 {
-    /* a stopped machine's memory stands still, too */
+    /* a stopped machine's memory must not change */
     if (runstate_is_running()) {
         nvme_flash_completed(opaque);
     }
@@ -106,7 +110,7 @@ static void wait_until(FlashRealtime *rt, int64_t time_ns)
     if (rt->in_thread) {
         flash_thread_was_early(rt->thread, time_ns - now_ns);
     }
-    /* a stopped machine's clock would keep us for ever */
+    /* a stopped machine's clock would keep this loop for ever */
     while (now_ns < time_ns && runstate_is_running()) {
         cpu_relax();
         now_ns = flash_realtime_now_ns(rt);
@@ -129,7 +133,7 @@ void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
 void flash_realtime_ended(FlashRealtime *rt)
 {
     if (ending.flash) {
-        /* no request ended with it */
+        /* no request ended with the command */
         wait_until(rt, ending.complete_ns);
         flash_lateness_add(rt->lateness, &ending, flash_realtime_now_ns(rt),
                            true);
@@ -192,7 +196,7 @@ void flash_realtime_reset_stats(FlashRealtime *rt)
 size_t flash_realtime_page(FlashRealtime *rt, void *page, size_t used,
                            size_t size)
 {
-    /* of the page's header: how many numbers follow */
+    /* place of the page header's count of numbers */
     enum { COUNT_AT = 12 };
     FlashThreadUse use;
 
@@ -227,7 +231,7 @@ static void thread_ran(void *opaque, int64_t now_ns)
     flash_log_progress(flash->log, now_ns, scarp_stats(flash->drive));
 }
 
-/* As bql_lock(), but does not sleep at once. */
+/* Takes the big lock, but polls before it sleeps. */
 static void bql_lock_soon(void)
 {
     int64_t until_ns = flash_thread_host_ns() + FLASH_THREAD_LOCK_POLL_NS;
@@ -272,7 +276,7 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
         .bound_ns = flash->lateness_bound_ns,
         .cpu = flash->cpu,
         .priority = flash->priority,
-        /* it reads and writes guest memory */
+        /* the thread reads and writes guest memory */
         .began = rcu_register_thread,
         .ended = rcu_unregister_thread,
         .ran = thread_ran,

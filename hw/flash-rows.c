@@ -31,17 +31,17 @@ struct Chunk {
 struct FlashRows {
     const FlashRowsLayout *layout;
     int fd;
-    Chunk *chunk; /* that rows are added to */
+    Chunk *chunk; /* the chunk that rows are added to */
     bool failed;
-    bool behind; /* there is a thread, and: */
+    bool behind; /* a thread writes, and: */
     QemuThread writer;
-    QemuMutex lock; /* of: */
+    QemuMutex lock; /* protects the members below */
     QemuCond changed;
     QSIMPLEQ_HEAD(, Chunk) full, spare;
     bool ending;
 };
 
-/* A page that was never touched is not there yet. */
+/* The host allocates a page when it is first touched, so it is touched here. */
 static Chunk *chunk_new(void)
 {
     Chunk *chunk = g_new(Chunk, 1);
@@ -106,7 +106,7 @@ FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
         rows->behind = true;
         QSIMPLEQ_INIT(&rows->full);
         QSIMPLEQ_INIT(&rows->spare);
-        spare = chunk_new(); /* the macro would make three */
+        spare = chunk_new(); /* the macro would evaluate it three times */
         QSIMPLEQ_INSERT_HEAD(&rows->spare, spare, next);
         qemu_mutex_init(&rows->lock);
         qemu_cond_init(&rows->changed);

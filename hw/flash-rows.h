@@ -9,7 +9,7 @@
 typedef struct FlashRows FlashRows;
 
 typedef struct {
-    const char *option; /* whose file it is, for messages */
+    const char *option; /* the file's option, for messages */
     const char *magic;  /* 8 characters */
     uint64_t version;
     uint32_t row_bytes;
@@ -17,14 +17,14 @@ typedef struct {
 } FlashRowsLayout;
 
 /*
- * The layout has to outlive the file.  Behind: until the first flush a thread
- * writes, so that who adds a row does not wait for the file.
+ * Opens a file. The layout has to outlive the file. behind: until the first
+ * flush a thread writes, so that adding a row does not wait for the file.
  */
 FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
                            bool behind, Error **errp);
-/* An error is told by flash_rows_flush(). */
+/* Adds a row; flash_rows_flush() reports errors. */
 void flash_rows_add(FlashRows *rows, const void *row);
-/* Write out what is buffered; false and *errp set if something was lost. */
+/* Writes out what is buffered; false and *errp set if something was lost. */
 bool flash_rows_flush(FlashRows *rows, Error **errp);
 void flash_rows_close(FlashRows *rows);
 

@@ -18,70 +18,78 @@
 
 /*
  * The kernel stops a thread with priority that uses nearly all of a second, for
- * 50 ms.  One that has used so much (permille) of so long a time gives its
- * priority up for a while.  Then others have had their turn.
+ * 50 ms. A thread that has used so much (permille) of a window gives its
+ * priority up for a while, in which others have their turn.
  */
 #define WINDOW_NS 80000000
 #define MOST_USE_PERMILLE 850
 #define ORDINARY_NS 20000000
 
-/* What spin_ns is if nobody says. */
+/* Values of spin_ns that is not set. */
 #define USUAL_SPIN_NS 50000
 #define PRIORITY_SPIN_NS 200000
 
-/* How far the engine may be ahead of the clock. */
+/* The longest lead of the engine over the clock. */
 #define MAX_LEAD_NS 2500
 
 /*
- * How much the lead grows after a completion that was late, and shrinks after
- * one that was not: it comes to rest where 1 of 16 is late.
+ * Steps of the lead: it grows after a completion that was late, and shrinks
+ * after one that was not, so it settles where 1 of 16 is late.
  */
 #define LEAD_UP_NS 750
 #define LEAD_DOWN_NS 50
 
-/* A clock that shows the same so often stands still: then we look so rarely. */
+/*
+ * A clock that shows the same so many times stands still: the thread then polls
+ * only so rarely.
+ */
 #define STILL_ROUNDS 10000
 #define STILL_NS 100000
 
-/* The host may take so long to find memory for a unit. */
+/* Time that the host may take to find memory for a unit. */
 #define STOCK_NS 20000
 
-/* So long it takes from completed() until a completion is told, mostly. */
+/* Usual time from completed() until a completion is told. */
 #define TELL_NS 1600
 
-/* What polling for commands begins with, once it has proved worth it. */
+/*
+ * The first duration of polling for commands, once polling has proved worth it.
+ */
 #define FIRST_POLL_NS 2000
 
 struct FlashThread {
     FlashThreadConfig config;
     pthread_t thread;
-    clockid_t cpu_clock; /* the thread's processor time */
-    pthread_mutex_t lock; /* of the engine, and of: */
+    clockid_t cpu_clock; /* of the thread's processor time */
+    pthread_mutex_t lock; /* of the engine, and of the next two */
     int64_t due_ns;       /* the engine's next event, as of its last run */
-    int64_t ahead_ns;     /* so far that run went, or until then */
+    int64_t ahead_ns;     /* how far that run went, or events until then */
     int kick; /* an event descriptor */
-    int priority; /* what the host let it have at first */
+    int priority; /* granted by the host at first */
     bool running;
     atomic_bool stop;
     atomic_bool paused;
-    atomic_bool sleeping; /* a push has to wake it */
-    atomic_bool again;    /* somebody asks for a run */
+    atomic_bool sleeping; /* a push has to wake the thread */
+    atomic_bool again;    /* a run was asked for */
 
-    /* The thread's own: how early it wakes, how long it waits for commands. */
-    int64_t spin_ns; /* it polls for at most so long at a time */
+    /*
+     * Used by the thread alone: how early it wakes, how long it polls for
+     * commands.
+     */
+    int64_t spin_ns; /* the longest poll at a time */
     int64_t margin_ns;
     int64_t idle_ns;
-    int64_t kicked_after_ns; /* the last sleep was so long; -1: not kicked */
-    int64_t lead_ns;         /* so long before an event is due, it happens */
-    int64_t window_ns;       /* the host's clock: since then it has used: */
+    int64_t kicked_after_ns; /* length of the last sleep; -1: not kicked */
+    int64_t lead_ns;         /* how long before it is due an event happens */
+    int64_t window_ns;       /* begin of the window, on the host's clock */
     int64_t window_cpu_ns;   /* its processor time at that moment */
-    bool ordinary;           /* since then it has no priority */
+    bool ordinary;           /* it has given its priority up for a while */
 
     /* Counted by the thread, or with the lock; others read them. */
     _Atomic int64_t polled_ns;
     _Atomic int64_t behind_ns;
     _Atomic int64_t sleeps;
-    FlashThreadUse reset; /* at the last reset; elapsed_ns: when that was */
+    FlashThreadUse reset; /* at the last reset; elapsed_ns: its time */
 };
 
 int64_t flash_thread_now_ns(FlashThread *thread)
@@ -93,7 +101,7 @@ static int64_t read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    /* of a thread that has ended there is none */
+    /* a thread that has ended has no clock */
     if (clock_gettime(clock, &now)) {
         return 0;
     }
@@ -115,7 +123,7 @@ void flash_thread_unlock(FlashThread *thread)
     pthread_mutex_unlock(&thread->lock);
 }
 
-/* As flash_thread_lock(), but does not sleep at once. */
+/* Takes the thread's lock, but polls before it sleeps. */
 static void lock_soon(FlashThread *thread)
 {
     int64_t until_ns = flash_thread_host_ns() + FLASH_THREAD_LOCK_POLL_NS;
@@ -133,7 +141,10 @@ static void wake(FlashThread *thread)
 {
     uint64_t one = 1;
 
-    /* it fails only when it is so often woken already that it cannot sleep */
+    /*
+     * A write fails only when the counter is full: then the thread cannot
+     * sleep.
+     */
     if (write(thread->kick, &one, sizeof(one)) < 0) {
         assert(errno == EAGAIN);
     }
@@ -141,14 +152,17 @@ static void wake(FlashThread *thread)
 
 void flash_thread_kick(FlashThread *thread)
 {
-    /* either the thread sees this before it sleeps, or it is seen to sleep */
+    /*
+     * Either the thread sees this before it sleeps, or this sees that it
+     * sleeps.
+     */
     atomic_store(&thread->again, true);
     if (atomic_load(&thread->sleeping)) {
         wake(thread);
     }
 }
 
-/* Nobody else writes it meanwhile. */
+/* Adds to a counter that only the caller writes at this time. */
 static void count(_Atomic int64_t *counter, int64_t more)
 {
     int64_t was = atomic_load_explicit(counter, memory_order_relaxed);
@@ -162,7 +176,7 @@ static bool is_wanted(FlashThread *thread)
            atomic_load(&thread->paused);
 }
 
-/* True if it was woken within that time; -1: for ever. */
+/* Sleeps; true if woken within that time; -1: no limit. */
 static bool doze(FlashThread *thread, int64_t timeout_ns)
 {
     struct pollfd fd = { .fd = thread->kick, .events = POLLIN };
@@ -180,8 +194,8 @@ static bool doze(FlashThread *thread, int64_t timeout_ns)
 }
 
 /*
- * True if there is something to do before that time, or the clock stands still:
- * the machine is being stopped, by somebody who may need this core.
+ * Polls; true if there is something to do before that time, or the clock stands
+ * still: then the machine is being stopped, by somebody who may need this core.
  */
 static bool poll_until(FlashThread *thread, int64_t time_ns)
 {
@@ -206,9 +220,9 @@ static bool poll_until(FlashThread *thread, int64_t time_ns)
 }
 
 /*
- * It woke so much too late: next time it gets up so much earlier.  If it was
- * later than polling could have made up for, the host is busy.  More polling
- * would only make it busier.
+ * The thread woke late_ns too late: it sets its margin so that it wakes earlier
+ * next time. If polling could not have made up for late_ns, the host is busy,
+ * and more polling would only make it busier.
  */
 static void adapt_margin(FlashThread *thread, int64_t late_ns)
 {
@@ -224,7 +238,10 @@ static void adapt_margin(FlashThread *thread, int64_t late_ns)
     *margin = MIN(*margin, thread->spin_ns);
 }
 
-/* A command came after so long a sleep: would polling have seen it? */
+/*
+ * A command came after slept_ns of sleep: adapts the polling to whether it
+ * would have seen the command.
+ */
 static void adapt_idle(FlashThread *thread, int64_t slept_ns)
 {
     if (slept_ns < thread->spin_ns) {
@@ -241,7 +258,10 @@ static void begin_window(FlashThread *thread, int64_t host_ns)
     thread->window_cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* A host that no longer allows it is asked again later. */
+/*
+ * Gives the priority up, or takes it again; a host that no longer allows it is
+ * asked again later.
+ */
 static void set_ordinary(FlashThread *thread, bool ordinary)
 {
     struct sched_param param = {
@@ -255,7 +275,7 @@ static void set_ordinary(FlashThread *thread, bool ordinary)
     begin_window(thread, flash_thread_host_ns());
 }
 
-/* Until that time at the latest, less the margin. */
+/* Sleeps until that time at the latest, less the margin. */
 static void sleep_until(FlashThread *thread, int64_t time_ns)
 {
     int64_t began_ns = flash_thread_now_ns(thread);
@@ -276,7 +296,7 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
     }
     count(&thread->sleeps, 1);
     if (thread->ordinary && (timeout_ns < 0 || timeout_ns > ORDINARY_NS)) {
-        /* others have their turn, and it is to be woken with priority */
+        /* the next wake-up shall have priority: others have had their turn */
         set_ordinary(thread, false);
     }
     kicked = doze(thread, timeout_ns);
@@ -290,7 +310,10 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
     atomic_store(&thread->sleeping, false);
 }
 
-/* There is time until then.  Whoever has the lock has something to do. */
+/*
+ * Stocks memory while there is time. If another thread has the lock, it has
+ * work to do, so this one stops.
+ */
 static void stock(FlashThread *thread, int64_t until_ns)
 {
     bool more = true;
@@ -325,7 +348,7 @@ static void wait_for(FlashThread *thread, int64_t due_ns)
     }
 }
 
-/* Until that time, whatever else is wanted: it is a microsecond at most. */
+/* Polls until that time, a microsecond at most, whatever else is wanted. */
 static void hold_back(FlashThread *thread, int64_t until_ns)
 {
     int64_t began_ns = flash_thread_now_ns(thread), now_ns = began_ns;
@@ -337,14 +360,17 @@ static void hold_back(FlashThread *thread, int64_t until_ns)
     count(&thread->polled_ns, now_ns - began_ns);
 }
 
-/* With the lock held.  Returns how many commands were found in the ring. */
+/*
+ * Runs the engine, with the lock held. Returns the number of commands found in
+ * the ring.
+ */
 static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
 {
     const FlashThreadConfig *config = &thread->config;
     int64_t now_ns;
     unsigned pushed;
 
-    /* what is pushed from here on arrives later than now: the next run's */
+    /* commands pushed from here on arrive later than now, for the next run */
     pushed = flash_port_pushed(config->port);
     now_ns = flash_thread_now_ns(thread);
     if (thread->due_ns < now_ns - config->bound_ns) {
@@ -352,8 +378,8 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
     }
     thread->due_ns = flash_port_run(config->port, now_ns, pushed);
     /*
-     * No further ahead than its events are: a command begins where it is.  And
-     * no further than the next end, which has to be told first.
+     * The engine goes no further ahead than its events: a command begins where
+     * the engine is. It also stops at the next end, which has to be told first.
      */
     thread->ahead_ns = now_ns;
     while (thread->due_ns <= now_ns + lead_ns &&
@@ -367,21 +393,26 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
     return pushed;
 }
 
-/* Returns when the engine wants to run next, and how far it has come. */
+/*
+ * Runs the engine; returns when it wants to run next, and *ahead_ns: its time.
+ */
 static int64_t run(FlashThread *thread, int64_t *ahead_ns)
 {
     unsigned pushed = 0;
     int64_t due_ns;
 
     lock_soon(thread);
-    /* who pauses has had the lock since, and relies on no further run */
+    /*
+     * a thread that pauses this one has had the lock since, and expects no
+     * further run
+     */
     if (!atomic_load(&thread->paused)) {
         pushed = run_locked(thread, thread->lead_ns);
     }
     due_ns = thread->due_ns;
     *ahead_ns = thread->ahead_ns;
     flash_thread_unlock(thread);
-    /* a kick that brought no command says nothing of when others come */
+    /* a kick that brought no command does not tell when others come */
     if (pushed && thread->kicked_after_ns >= 0) {
         adapt_idle(thread, thread->kicked_after_ns);
     }
@@ -436,7 +467,7 @@ static void *thread_main(void *opaque)
     FlashThread *thread = opaque;
     int64_t due_ns, ahead_ns;
 
-    /* the host may else be 50 us late on purpose, to save power */
+    /* without this the host may be 50 us late on purpose, to save power */
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     begin_window(thread, flash_thread_host_ns());
     if (thread->config.began) {
@@ -447,12 +478,12 @@ static void *thread_main(void *opaque)
             doze(thread, -1);
             continue;
         }
-        /* what was pushed before the kick is seen by this run */
+        /* commands pushed before the kick are seen by this run */
         atomic_exchange(&thread->again, false);
         due_ns = run(thread, &ahead_ns);
         if (thread->config.completed &&
             flash_port_has_completed(thread->config.port)) {
-            /* whoever is told needs a lock: others may have it until then */
+            /* the callback needs a lock, which others may have until then */
             hold_back(thread, ahead_ns - TELL_NS);
             thread->config.completed(thread->config.opaque);
         }
@@ -469,7 +500,7 @@ void flash_thread_was_early(FlashThread *thread, int64_t early_ns)
 {
     int64_t lead_ns = thread->lead_ns;
 
-    /* that late is who was not there, not who was too slow */
+    /* greater lateness comes from absence, not from slowness */
     if (early_ns > -MAX_LEAD_NS) {
         lead_ns += early_ns < 0 ? LEAD_UP_NS : -LEAD_DOWN_NS;
         thread->lead_ns = MIN(MAX(lead_ns, 0), MAX_LEAD_NS);
@@ -513,7 +544,10 @@ static bool create(FlashThread *thread, int priority)
     return !failed;
 }
 
-/* Signals are for the threads of whoever it is that we are in. */
+/*
+ * Starts the thread with signals blocked: they are for the threads of the
+ * process.
+ */
 static bool start(FlashThread *thread)
 {
     int priority = thread->config.priority;
@@ -524,7 +558,7 @@ static bool start(FlashThread *thread)
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    /* it is for the host to say who may have priority */
+    /* the host decides who may have priority */
     runs = create(thread, priority) || (priority && create(thread, 0));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (runs) {
@@ -566,7 +600,7 @@ void flash_thread_pause(FlashThread *thread, bool pause)
     atomic_store(&thread->paused, pause);
     wake(thread);
     if (pause) {
-        /* it may be in the middle of a run */
+        /* the thread may be in the middle of a run */
         flash_thread_lock(thread);
         flash_thread_unlock(thread);
     }
@@ -590,7 +624,7 @@ void flash_thread_free(FlashThread *thread)
     g_free(thread);
 }
 
-/* ---- What it costs ------------------------------------------------------ */
+/* ---- Costs of the thread ------------------------------------------------ */
 
 static void use_so_far(FlashThread *thread, FlashThreadUse *use)
 {

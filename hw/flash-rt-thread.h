@@ -1,14 +1,14 @@
 /*
  * Scarp: the thread that runs an engine against a clock
  *
- * It owns the engine's end of the port while it has its own lock.  Others take
- * that with flash_thread_lock() or flash_thread_run().  The thread sleeps until
- * shortly before the engine's next event, then polls.  So neither the host's
- * timers nor its scheduler decide how late the event is.  How long it polls is
- * found out.
+ * The thread owns the engine's end of the port while it has its own lock.
+ * Others take that with flash_thread_lock() or flash_thread_run(). The thread
+ * sleeps until shortly before the engine's next event, then polls. So neither
+ * the host's timers nor its scheduler decide how late the event is. The thread
+ * learns how long to poll.
  *
- * It knows neither NVMe nor guests.  Of QEMU it needs only what
- * tests/bench/shim has: tests/bench/bench-realtime.c drives it alone.
+ * It knows neither NVMe nor guests. Of QEMU it needs only what tests/bench/shim
+ * has: tests/bench/bench-realtime.c drives it alone.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,18 +21,18 @@ typedef struct FlashThread FlashThread;
 
 typedef struct {
     FlashPort *port;
-    int64_t (*clock_ns)(void); /* of the host; it may stand still: pause */
+    int64_t (*clock_ns)(void); /* the host's clock; may stand still: pause */
     int64_t zero_ns;           /* the clock's time of the engine's zero */
-    int64_t spin_ns;           /* it polls so long at a time at most; -1: as usual */
-    int64_t bound_ns;          /* an event that is later makes it "behind" */
-    int cpu;                   /* of the host: it runs there; -1: anywhere */
+    int64_t spin_ns;           /* longest poll at a time; -1: as usual */
+    int64_t bound_ns;          /* lateness from which the thread is "behind" */
+    int cpu;                   /* core of the host; -1: any */
     int priority;              /* SCHED_FIFO's, if the host lets it; 0: none */
-    /* the thread's first and last; may be NULL */
+    /* called first and last in the thread; may be NULL */
     void (*began)(void);
     void (*ended)(void);
-    /* after each run, with the lock held; may be NULL */
+    /* called after each run, with the lock held; may be NULL */
     void (*ran)(void *opaque, int64_t now_ns);
-    /* there is something to pop; without the lock; may be NULL */
+    /* called without the lock when there is something to pop; may be NULL */
     void (*completed)(void *opaque);
     void *opaque;
 } FlashThreadConfig;
@@ -40,66 +40,69 @@ typedef struct {
 typedef struct {
     int64_t elapsed_ns;  /* since the last reset */
     int64_t cpu_ns;      /* processor time of the thread */
-    int64_t polled_ns;   /* for events and commands, not locks; with a core or not */
+    int64_t polled_ns;   /* polling for events and commands, not locks */
     int64_t behind_ns;   /* an event was overdue by more than the bound */
     uint64_t sleeps;
-    uint64_t priority;   /* what the host let it have */
+    uint64_t priority;   /* granted by the host */
 } FlashThreadUse;
 
-/* SCHED_FIFO's highest. */
+/* SCHED_FIFO's highest priority. */
 #define FLASH_THREAD_MAX_PRIORITY 99
 /*
- * With priority a thread polls for no longer than this at a time.  In between
- * it looks whether it has to leave its core to others for a while.
+ * The longest poll of a thread with priority: in between it checks whether it
+ * has to leave its core to others for a while.
  */
 #define FLASH_THREAD_PRIORITY_SPIN_NS 10000000
 
 /*
- * Whoever has a lock mostly has it for less time than it takes to be woken.  So
- * long the thread polls for one before it sleeps.
+ * Time that the thread polls for a lock before it sleeps: a lock is mostly held
+ * for less time than a wake-up takes.
  */
 #define FLASH_THREAD_LOCK_POLL_NS 20000
 
-/* Whether a thread of this process may run on that core of the host. */
+/* True when a thread of this process may run on that core of the host. */
 bool flash_thread_may_use(int cpu);
-/* NULL if the host has no event descriptor or thread left. */
+/* Makes a thread. NULL: the host has no event descriptor or thread left. */
 FlashThread *flash_thread_new(const FlashThreadConfig *config);
-/* Paused from the beginning; no command moves until it goes on. */
+/*
+ * Pauses the thread, or lets it go on; it is paused at first, when no command
+ * moves.
+ */
 void flash_thread_pause(FlashThread *thread, bool pause);
 /*
- * Ends within the time that one run of the engine takes, and one call of
- * completed(): the caller holds no lock that this waits for.
+ * Stops the thread, within the time of one run of the engine and one call of
+ * completed(): the caller must hold no lock that this waits for.
  */
 void flash_thread_stop(FlashThread *thread);
 void flash_thread_free(FlashThread *thread);
 
 /*
- * A command has been pushed, there is room again in the completion ring, or the
- * engine may want to run at another time than it said.
+ * Wakes the thread: a command has been pushed, there is room again in the
+ * completion ring, or the engine may want to run at another time than it said.
  */
 void flash_thread_kick(FlashThread *thread);
 /*
- * The same, but the caller runs the engine itself if nobody does: a command
- * that has been pushed need not wait until the host has woken the thread.
- * True if there is something to pop.
+ * Runs the engine in the caller if no thread does: a command that has been
+ * pushed need not wait until the host has woken the thread. True if there is
+ * something to pop.
  */
 bool flash_thread_run(FlashThread *thread);
 /*
- * From completed(): a completion could be told so long before its time;
- * negative: after it.  The thread learns from it how much earlier than due it
- * lets an event happen, so that it can be told in time: 2.5 us at most, and at
- * first 0.  Who tells of a completion waits for its time.
+ * Tells, from completed(), how long before its time a completion could be told;
+ * negative: after it. From this the thread learns how much earlier than due it
+ * may run an event, so that it can be told in time: 2.5 us at most, and at
+ * first 0. The caller waits for the completion's time.
  */
 void flash_thread_was_early(FlashThread *thread, int64_t early_ns);
-/* Around calls into the engine that go past the port. */
+/* Brackets calls into the engine that bypass the port. */
 void flash_thread_lock(FlashThread *thread);
 void flash_thread_unlock(FlashThread *thread);
-/* The host's clock: it goes on while the engine's stands still. */
+/* Returns the host's time, which goes on while the engine's stands still. */
 int64_t flash_thread_host_ns(void);
-/* The engine's clock. */
+/* Returns the engine's time. */
 int64_t flash_thread_now_ns(FlashThread *thread);
 
-/* By one thread other than it at a time, as pushes are. */
+/* Called by one thread at a time, other than this one, as pushes are. */
 void flash_thread_use(FlashThread *thread, FlashThreadUse *use);
 void flash_thread_reset_use(FlashThread *thread);
 

@@ -1,8 +1,8 @@
 /*
  * Scarp: another scheme on the running drive, by QMP or by a vendor command
  *
- * The text is "NAME" or "NAME:KEY=VALUE,..." (";" will do for ",").  Whoever
- * asked and was refused finds the reason in vendor log page 0xCB.
+ * The text is "NAME" or "NAME:KEY=VALUE,..." (";" works as ","). Vendor log
+ * page 0xCB has the reason of the last refusal.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,7 @@
 
 enum { SCHEME_PAGE_VERSION = 1 };
 
-/* Vendor log page 0xCB, little endian; text is padded with zeroes */
+/* Vendor log page 0xCB, little endian; text is padded with zeroes. */
 typedef struct QEMU_PACKED {
     char magic[8];         /* "SCARPSC1" */
     uint32_t version;
@@ -22,7 +22,7 @@ typedef struct QEMU_PACKED {
     uint32_t refused;
     uint32_t reserved;
     uint64_t switched_ns;  /* time of the last accepted one, or 0 */
-    char scheme[1024];     /* that runs, as it was asked for */
+    char scheme[1024];     /* the running one, as it was asked for */
     char reason[3040];     /* why the last switch was refused, or "" */
 } SchemePage;
 
@@ -56,7 +56,7 @@ static bool switch_scheme(NvmeFlash *flash, const char *text, GError **error)
         flash->running = flash_scheme_text(part[0], params);
         flash->switched_ns = now_ns;
     }
-    /* the new scheme may have something to do before the next command */
+    /* the new scheme may have work before the next command */
     flash_run_soon(flash);
     return ok;
 }

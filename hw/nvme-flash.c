@@ -31,7 +31,7 @@ static uint32_t block_bytes(const NvmeNamespace *ns)
     return ns->blkconf.logical_block_size ?: BDRV_SECTOR_SIZE;
 }
 
-/* What a namespace may be where power may fail. */
+/* Refuses properties of a namespace that cannot survive power cuts. */
 static bool check_power(NvmeNamespace *ns, Error **errp)
 {
     uint32_t block = block_bytes(ns);
@@ -163,8 +163,9 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
     switch (command) {
     case NVME_FLASH_CONTROL_CPU_SPEED:
         /*
-         * Only in the vCPU's thread, which serves the queues on the virtual
-         * clock: the other threads may be in the midst of what a vCPU executes.
+         * The speed may change only in the vCPU's thread, which serves the
+         * queues on the virtual clock: another thread may come while a vCPU
+         * executes.
          */
         if (!flash->virtual_queues || !icount_enabled() ||
             !icount_set_shift((int32_t)argument, &err)) {
@@ -205,8 +206,8 @@ bool flash_time_is_over(NvmeFlash *flash)
 }
 
 /*
- * All of them, whatever else is wrong: they are what is left to find out why.
- * False if one is not complete, which has been reported then.
+ * Writes all logs out, even if some fail: they are what is left to find out why
+ * a run failed. False: one is incomplete, which has been reported.
  */
 static bool flash_write_logs(NvmeFlash *flash)
 {
@@ -225,9 +226,9 @@ static bool flash_write_logs(NvmeFlash *flash)
 }
 
 /*
- * A run in which a command was lost or data came from the wrong place must
- * not end as a success.  What is legitimately in flight when the guest stops
- * comes to its end first; anything left then is an error.
+ * A run in which a command was lost or data came from the wrong place must not
+ * end as a success. Commands in flight when the guest stops come to their end
+ * first; anything left then is an error.
  */
 static bool flash_check_laws(NvmeFlash *flash)
 {
@@ -283,9 +284,9 @@ static void flash_shutdown(Notifier *notifier, void *data)
 }
 
 /*
- * With -no-shutdown QEMU outlives the guest.  Once the machine has been reset,
- * it may run another one.  The engine may be ahead of the clock by what it did
- * at the end of the last one.
+ * With -no-shutdown QEMU outlives the guest. Once the machine has been reset,
+ * it may run another one. The engine may be ahead of the clock by its work at
+ * the end of the last guest.
  */
 static void flash_go_on(void *opaque, bool running, RunState state)
 {
@@ -329,7 +330,7 @@ static bool flash_age(NvmeFlash *flash, Error **errp)
     return true;
 }
 
-/* Of one drive: what it reads, and then what it makes. */
+/* A drive's files: those that it reads, and then those that it makes. */
 enum { FILES_READ = 2, FILES = 8 };
 
 typedef struct {
@@ -353,7 +354,10 @@ static void flash_files(const NvmeFlash *flash, FlashFile file[FILES])
     memcpy(file, files, sizeof(files));
 }
 
-/* A device, such as /dev/null, may be used twice. */
+/*
+ * True for one file under two names. Devices, such as /dev/null, may be used
+ * twice.
+ */
 static bool same_file(const char *a, const char *b)
 {
     struct stat of_a, of_b;
@@ -370,7 +374,10 @@ typedef struct {
     Error **errp;
 } FlashFileCheck;
 
-/* Returns other than 0, and sets *errp, if that is another one's file, too. */
+/*
+ * Returns non-zero, and sets *errp, if a file that the flash makes is also that
+ * object's.
+ */
 static int has_file_of(Object *obj, void *opaque)
 {
     const FlashFileCheck *check = opaque;
@@ -398,7 +405,9 @@ static int has_file_of(Object *obj, void *opaque)
     return 0;
 }
 
-/* As far as the system says without making it. */
+/*
+ * True when the file can be made, as far as the system tells without making it.
+ */
 static bool can_be_made(const FlashFile *file, Error **errp)
 {
     g_autofree char *parent = g_path_get_dirname(file->path);
@@ -417,7 +426,10 @@ static bool can_be_made(const FlashFile *file, Error **errp)
     return true;
 }
 
-/* Before any of them is made anew: what was there is lost then. */
+/*
+ * Checks the files before any of them is made, as their old contents are then
+ * lost.
+ */
 static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
 {
     FlashFileCheck check = { flash, errp };
@@ -454,7 +466,7 @@ static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
                                            &check);
 }
 
-/* *ns was given, or becomes otherwise. */
+/* Sets *ns to otherwise if it was not given, else checks it. */
 static bool realtime_ns(bool realtime, const char *name, uint64_t *ns,
                         uint64_t otherwise, uint64_t most, Error **errp)
 {
@@ -472,7 +484,10 @@ static bool realtime_ns(bool realtime, const char *name, uint64_t *ns,
     return true;
 }
 
-/* Returns other than 0 if it is another drive with priority on the same core. */
+/*
+ * Returns non-zero if that object is another drive with priority on the same
+ * core.
+ */
 static int has_core_of(Object *obj, void *opaque)
 {
     const NvmeFlash *flash = opaque;
@@ -484,8 +499,8 @@ static int has_core_of(Object *obj, void *opaque)
 }
 
 /*
- * Each of these threads leaves a part of its core to others.  Two of them on
- * one core leave nothing.
+ * A thread with priority leaves a part of its core to others. Two of them on
+ * one core would leave nothing.
  */
 static bool flash_check_core(NvmeFlash *flash, Error **errp)
 {
@@ -500,7 +515,7 @@ static bool flash_check_core(NvmeFlash *flash, Error **errp)
     return true;
 }
 
-/* What is only for the host's clock. */
+/* Checks the properties that only the host's clock has. */
 static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
 {
     if (realtime && icount_enabled()) {
@@ -533,7 +548,7 @@ static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
                    "0 to %d", flash->priority, FLASH_THREAD_MAX_PRIORITY);
         return false;
     }
-    /* the thread knows what is usual */
+    /* the thread has its own default of spin_ns */
     return flash_check_core(flash, errp) &&
            realtime_ns(realtime, "spin-ns", &flash->spin_ns, NS_UNSET,
                        flash->priority ? FLASH_THREAD_PRIORITY_SPIN_NS
@@ -689,7 +704,9 @@ static char *nvme_flash_get_running_scheme(Object *obj, Error **errp)
     return g_strdup(NVME_FLASH(obj)->running ?: "");
 }
 
-/* "NAME" or "NAME:KEY=VALUE;...": from the next GC decision on */
+/*
+ * Sets the scheme from the next GC decision on: "NAME" or "NAME:KEY=VALUE;...".
+ */
 static void nvme_flash_set_running_scheme(Object *obj, const char *value,
                                           Error **errp)
 {

@@ -1,8 +1,8 @@
 /*
  * Scarp: NVMe flash device, as hw/nvme sees it
  *
- * A device without a bus that owns the flash engine.  Namespaces are put on
- * it with -device nvme-ns,flash=ID.
+ * A device without a bus that owns the flash engine. -device nvme-ns,flash=ID
+ * puts namespaces on it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,16 +22,17 @@ enum {
     NVME_FLASH_ADM_CONTROL = 0xc0, /* admin opcode, without data */
     /*
      * Admin opcode, with data to the device: the scheme from the next GC
-     * decision on, "NAME" or "NAME:KEY=VALUE,...", padded with zeroes.
-     * cdw10: the data's length in dwords.  Refused with Invalid Field; why
-     * is in NVME_FLASH_LOG_SCHEME.
+     * decision on, "NAME" or "NAME:KEY=VALUE,...", padded with zeroes. cdw10:
+     * the data's length in dwords. Refused with Invalid Field;
+     * NVME_FLASH_LOG_SCHEME then has the reason.
      */
     NVME_FLASH_ADM_SCHEME = 0xc1,
 };
 
 /*
- * When a command came to a flash on the host's clock, what its model wanted,
- * and which it was.  hw/nvme only keeps it until the command is posted.
+ * A stamp: when a command came to a flash on the host's clock, what its model
+ * wanted, and which command it was. hw/nvme only keeps it until the command is
+ * posted.
  */
 typedef struct {
     NvmeFlash *flash; /* NULL: the request is not timed */
@@ -45,111 +46,124 @@ typedef struct {
 #define NVME_FLASH_SCHEME_DWORDS 256
 #define NVME_FLASH_SCHEME_BYTES (4 * NVME_FLASH_SCHEME_DWORDS)
 
-/* cdw10 of NVME_FLASH_ADM_CONTROL */
+/* Values of cdw10 of NVME_FLASH_ADM_CONTROL. */
 enum {
     NVME_FLASH_CONTROL_CPU_SPEED = 1, /* cdw11: icount shift, signed */
     NVME_FLASH_CONTROL_RESET_STATS = 2,
     /*
-     * The power fails, and comes back at once.  cdw11: in so many microseconds,
-     * whatever happens until then.  0: now; the command never ends.
+     * The power fails, and comes back at once. cdw11: after so many
+     * microseconds, whatever happens until then. 0: now; the command never
+     * ends.
      */
     NVME_FLASH_CONTROL_CUT_POWER = 3,
 };
 
 /*
- * Give a namespace the next range of the flash (params.size bytes, or what
- * is left), and a block backend of that size that never sees data.
+ * Gives a namespace the next range of the flash (params.size bytes, or the
+ * rest), and a block backend of that size that never sees data.
  */
 bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp);
-/* It goes; its range of the flash, and what is there, stays. */
+/* Removes a namespace; its range of the flash, and the contents, stay. */
 void nvme_flash_detach_ns(NvmeNamespace *ns);
 
 /*
- * What Identify says of a namespace in its present format: how to write to the
- * flash without a read before it.
+ * Fills the namespace's Identify data in its present format: how to write to
+ * the flash without a read before it.
  */
 void nvme_flash_identify(NvmeNamespace *ns);
 
 /*
- * What only the flash knows of the SMART log page: spare, wear, warnings, busy
- * time.  For several flashes, one call each: the page says the worst.
+ * Fills the flash's part of the SMART log page: spare, wear, warnings, busy
+ * time. For several flashes, one call each: the page has the worst.
  */
 void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart);
 /*
- * hw/nvme's: tell the hosts of a critical warning, if they asked for it.  False:
- * none has.
+ * hw/nvme's: tells the hosts of a critical warning, if they asked for it.
+ * False: none has.
  */
 bool nvme_subsys_smart_event(NvmeSubsystem *subsys, uint8_t event);
 
 /*
- * The FDP statistics log page of the endurance group on this flash: bytes that
- * the host has written, that flash was programmed with, and that were erased.
+ * Returns the FDP statistics log page of the endurance group on this flash:
+ * bytes that the host has written, that flash was programmed with, and that
+ * were erased.
  */
 void nvme_flash_fdp_stats(NvmeFlash *flash, uint64_t *host, uint64_t *written,
                           uint64_t *erased);
 
 /*
- * Of a flash whose power may fail (nand.power_cuts).  Any other is always
+ * True for a flash whose power may fail (nand.power_cuts). Any other is always
  * ready, at rest, and said to be volatile, as QEMU says it of every drive.
  */
 bool nvme_flash_loses_power(NvmeFlash *flash);
-/* What has completed, and was not flushed, is lost then. */
+/* True when a power cut loses commands that have completed without a flush. */
 bool nvme_flash_is_volatile(NvmeFlash *flash);
-/* Logical blocks of so many bytes are whole after a cut. */
+/* True when logical blocks of so many bytes are whole after a power cut. */
 bool nvme_flash_takes_block(NvmeFlash *flash, uint32_t bytes);
-/* It has recovered.  When it has, nvme_subsys_flash_changed() is called. */
+/*
+ * True when the flash has recovered. nvme_subsys_flash_changed() is called when
+ * it has.
+ */
 bool nvme_flash_is_ready(NvmeFlash *flash);
-/* How long that takes at most, in units of 500 ms, rounded up. */
+/* Returns the longest recovery, in units of 500 ms, rounded up. */
 uint32_t nvme_flash_ready_units(NvmeFlash *flash);
 /*
- * The controller shuts down in an orderly way, and has flushed.  False: the
- * flash is to come to rest first, and nvme_subsys_flash_changed() says when to
- * ask again.
+ * A controller shuts down in an orderly way, and has flushed. False: the flash
+ * comes to rest first, and nvme_subsys_flash_changed() tells when to ask again.
  */
 bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n);
-/* A controller starts, or the one that asked has thought better of it. */
+/* A controller starts, or takes its shutdown back. */
 void nvme_flash_wake(NvmeFlash *flash);
 
 /* hw/nvme's: power fails and is there again, for every controller. */
 void nvme_subsys_lose_power(NvmeSubsystem *subsys);
-/* hw/nvme's: what controllers wait for may have come. */
+/* hw/nvme's: a state that controllers wait for may have come. */
 void nvme_subsys_flash_changed(NvmeSubsystem *subsys);
 
-/* Fill at most size bytes of one of our pages and return its full length. */
+/*
+ * Fills at most size bytes of one of Scarp's log pages and returns its full
+ * length.
+ */
 size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
                            size_t size);
 
-/* False if the command or its argument is not known. */
+/*
+ * Runs an NVME_FLASH_ADM_CONTROL command. False: the command or its argument is
+ * unknown.
+ */
 bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument);
 
 /*
- * NVME_FLASH_ADM_SCHEME.  False if refused.  Data of more than
- * NVME_FLASH_SCHEME_BYTES is not looked at, and may be NULL.
+ * Runs NVME_FLASH_ADM_SCHEME. False: refused. Data of more than
+ * NVME_FLASH_SCHEME_BYTES is not read, and may be NULL.
  */
 bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
 
-/* Are the flash's commands to be stamped?  They are on the host's clock. */
+/*
+ * True when the flash's commands are to be stamped: it is on the host's clock.
+ */
 bool nvme_flash_timed(NvmeFlash *flash);
-/* The clock of the stamps. */
+/* Returns the time of the clock of the stamps. */
 int64_t nvme_flash_clock_ns(void);
 /*
- * Commands that are submitted from here on arrived at that time.  0: the entry
- * has been started; a command that no entry starts arrives when it is submitted.
+ * Sets the arrival of the commands that are submitted from here on. 0: the
+ * entry has been started; a command that no entry starts arrives when it is
+ * submitted.
  */
 void nvme_flash_arrival(int64_t ns);
 /*
- * A queue's entries have been started, as far as they can be: run the drives
- * that got commands from them.
+ * All entries of a queue that could be have been started: runs the drives that
+ * got commands from them.
  */
 void nvme_flash_started(void);
 /*
- * A request has ended.  Sets the stamp of the flash command whose end ended it;
- * stamp->flash is NULL if there was none.
+ * A request has ended. Sets *stamp to that of the flash command whose end ended
+ * it; stamp->flash is NULL if there was none.
  */
 void nvme_flash_ended(NvmeFlashStamp *stamp);
-/* Its entry of the completion queue may be written: returns no earlier. */
+/* Waits until the request's entry of the completion queue may be written. */
 void nvme_flash_wait(const NvmeFlashStamp *stamp);
-/* Its entry of the completion queue has been written. */
+/* The request's entry of the completion queue has been written. */
 void nvme_flash_posted(NvmeFlashStamp *stamp);
 
 #endif /* SCARP_NVME_FLASH_H */

@@ -19,7 +19,7 @@ FIRST_WORDS = (
 )
 # Files that still have such comments.
 EXEMPT = (
-    *("ftl/flow/", "ftl/nand/", "hw/"),
+    *("ftl/flow/", "ftl/nand/"),
     *("ftl/gc/room.c", "ftl/gc/trigger.c", "ftl/map/demand_cache.c"),
 )
 
