@@ -5,6 +5,8 @@
  */
 #include "cmdlog.h"
 #include "csv.h"
+#include "fields.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,9 +14,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define BUFFER_BYTES 65536
+/* Bytes of text that the buffer holds, and by which a trace is sniffed. */
+#define BUFFER_BYTES 262144
 #define MAX_SKIPPED_HEAD 10000
-#define NS_PER_S G_GINT64_CONSTANT(1000000000)
 #define DAY_NS (86400 * NS_PER_S)
 #define PRINTABLE G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS \
     " !\"#$%&'()*+,-./:;<=>?@[]^_{|}~"
@@ -33,12 +35,15 @@ typedef struct {
     bool ended;
     int64_t file_bytes;
     uint64_t line;
-    uint64_t records;
+    uint64_t records;     /* lines that are requests */
+    uint64_t given;       /* requests handed out */
     int64_t first_ns;
     int64_t last_ns;      /* time of the last request */
     const TraceFormat *format;
     CsvFormat *csv;       /* for tables, or NULL */
-    char action;
+    TraceState state;
+    char *also;           /* base.also */
+    bool wide;            /* UTF-16, whose zero bytes are left out */
     GString *text;        /* the line */
 } TraceFile;
 
@@ -108,6 +113,23 @@ static bool refill(TraceFile *trace, GError **error)
     return true;
 }
 
+/*
+ * Appends n bytes to text. A NUL is half of a letter of UTF-16, and is left
+ * out, or garbage, at which parsers must not stop, and becomes a blank.
+ */
+static void append_text(GString *text, const char *bytes, size_t n, bool wide)
+{
+    size_t first = text->len, at = first;
+
+    g_string_append_len(text, bytes, n);
+    for (size_t i = first; i < text->len; i++) {
+        if (text->str[i] || !wide) {
+            text->str[at++] = text->str[i] ? text->str[i] : ' ';
+        }
+    }
+    g_string_truncate(text, at);
+}
+
 /* Reads the next line without its end, NUL-terminated, into trace->text. */
 static bool read_line(TraceFile *trace, GError **error)
 {
@@ -120,13 +142,7 @@ static bool read_line(TraceFile *trace, GError **error)
             size_t used = end ? (size_t)(end - begin) : length;
 
             g_string_truncate(trace->text, 0);
-            g_string_append_len(trace->text, begin, used);
-            /* NULs in the text are garbage, at which parsers must not stop. */
-            for (size_t i = 0; i < used; i++) {
-                if (!trace->text->str[i]) {
-                    trace->text->str[i] = ' ';
-                }
-            }
+            append_text(trace->text, begin, used, trace->wide);
             trace->at += used + (end != NULL);
             trace->line++;
             return true;
@@ -179,12 +195,13 @@ static void judge_time(TraceFile *trace, int64_t time_ns)
 
 static bool give(TraceFile *trace, TraceRecord *record, GError **error)
 {
-    if (!trace->records++) {
+    if (!trace->given++) {
         trace->first_ns = trace->last_ns = record->time_ns;
     }
     judge_time(trace, record->time_ns);
     trace->last_ns = record->time_ns;
     record->time_ns -= trace->first_ns;
+    record->line = trace->line;
     trace->base.permille_done = done_permille(trace);
     if (record->length_bytes > G_MAXUINT32) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
@@ -202,9 +219,11 @@ static bool bad_line(TraceFile *trace, char *kept, const char *problem,
 {
     g_strcanon(kept, PRINTABLE, '?');
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                "%s:%" G_GUINT64_FORMAT ": '%s' is not a line of %s (%s)",
+                "%s:%" G_GUINT64_FORMAT ": '%s' is not a line of %s (%s)%s",
                 trace->path, trace->line, kept, trace->format->name,
-                problem ? problem : trace->format->help);
+                problem ? problem : trace->format->help,
+                trace->base.sniffed ? "; the lines before it are: --format "
+                                      "names another" : "");
     return false;
 }
 
@@ -213,7 +232,7 @@ static TraceVerdict parse_line(TraceFile *trace, char *text,
                                TraceRecord *record, char **problem)
 {
     if (!trace->csv) {
-        return trace->format->parse(text, trace->action, record);
+        return trace->format->parse(&trace->state, text, record);
     }
     if (trace->line <= csv_header_lines(trace->csv)) {
         return TRACE_SKIP;
@@ -225,33 +244,56 @@ static TraceVerdict parse_line(TraceFile *trace, char *text,
     return TRACE_RECORD;
 }
 
+/* Tells whether a line that is no request may precede the first one. */
+static bool is_of_head(TraceFile *trace, const char *line)
+{
+    int traits = trace->format->traits;
+
+    return !trace->records && trace->base.skipped_lines < MAX_SKIPPED_HEAD &&
+           (traits & TRACE_LEADING_GARBAGE ||
+            (!(traits & TRACE_NO_HEAD) && trace_is_head(line)));
+}
+
 static bool trace_next(Workload *self, TraceRecord *record, GError **error)
 {
     TraceFile *trace = (TraceFile *)self;
     GError *damage = NULL;
 
+    if (trace->state.has_second) {
+        trace->state.has_second = false;
+        *record = trace->state.second;
+        return give(trace, record, error);
+    }
     while (read_line(trace, &damage)) {
         g_autofree char *problem = NULL;
-        char kept[60];
-        char *text = g_strchomp(trace->text->str);
+        char kept[200];
+        char *text = g_strstrip(trace->text->str);
 
-        if (!*text || *text == '#') {
+        if (!*text || trace_is_remark(text)) {
             continue;
         }
         g_strlcpy(kept, text, sizeof(kept));
         *record = (TraceRecord) { 0 };
         switch (parse_line(trace, text, record, &problem)) {
         case TRACE_RECORD:
-            return give(trace, record, error);
+            trace->records++;
+            if (record->length_bytes || record->op == SCARP_OP_FLUSH) {
+                return give(trace, record, error);
+            }
+            self->empty_requests++;
+            break;
+        case TRACE_FOREIGN:
+            self->foreign_lines++;
+            break;
         case TRACE_SKIP:
             break;
         case TRACE_BAD:
-            if (trace->format->leading_garbage && !trace->records &&
-                trace->base.skipped_lines < MAX_SKIPPED_HEAD) {
-                trace->base.skipped_lines++;
-                break;
+            if (!is_of_head(trace, kept)) {
+                kept[60] = '\0';
+                return bad_line(trace, kept, problem, error);
             }
-            return bad_line(trace, kept, problem, error);
+            self->skipped_lines++;
+            break;
         }
     }
     if (damage) {
@@ -272,6 +314,8 @@ static void trace_free(Workload *self)
     }
     ZSTD_freeDStream(trace->zstd);
     csv_free(trace->csv);
+    trace_state_clear(&trace->state);
+    g_free(trace->also);
     g_string_free(trace->text, true);
     g_free(trace->raw);
     g_free(trace->buffer);
@@ -303,24 +347,6 @@ static bool open_file(TraceFile *trace, GError **error)
     return trace->gzip || damaged(trace, g_strerror(errno), error);
 }
 
-/*
- * Returns blkparse's action: queued requests if those were traced, else issued
- * ones. A trace may be any bytes, so the expression is raw.
- */
-static char action_of(const char *head)
-{
-    g_auto(GStrv) lines = g_strsplit(head, "\n", 400);
-    g_autoptr(GRegex) queued = g_regex_new(
-        "^ *\\d+,\\d+ +\\d+ +\\d+ +[\\d.]+ +\\d+ +Q ", G_REGEX_RAW, 0, NULL);
-
-    for (char **line = lines; *line; line++) {
-        if (g_regex_match(queued, *line, 0, NULL)) {
-            return 'Q';
-        }
-    }
-    return 'D';
-}
-
 static bool is_cmdlog(const char *path)
 {
     char magic[8] = { 0 };
@@ -335,17 +361,96 @@ static bool is_cmdlog(const char *path)
     return !memcmp(magic, CMDLOG_MAGIC, 8);
 }
 
-/* Returns NULL if the format is to be sniffed, or *error is set. */
+/* Returns NULL with *error set if no format has the name. */
 static const TraceFormat *named_format(TraceFile *trace, const char *format,
                                        GError **error)
 {
     static const TraceFormat csv = { .name = "csv", .help = CSV_HELP };
 
-    if (!format || !g_str_has_prefix(format, CSV_PREFIX)) {
-        return format ? trace_format_find(format, error) : NULL;
+    if (!g_str_has_prefix(format, CSV_PREFIX)) {
+        return trace_format_find(format, error);
     }
     trace->csv = csv_new(format + strlen(CSV_PREFIX), error);
     return trace->csv ? &csv : NULL;
+}
+
+/* Returns the buffer's lines without a last one that may be incomplete. */
+static char **first_lines(TraceFile *trace)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    const char *end;
+
+    append_text(text, trace->buffer + trace->at, trace->filled - trace->at,
+                trace->wide);
+    end = strrchr(text->str, '\n');
+    if (!trace->ended) {
+        g_string_truncate(text, end ? end - text->str : 0);
+    }
+    g_strchomp(text->str);
+    return *text->str ? g_strsplit(text->str, "\n", -1)
+                      : g_strdupv((char *[]) { "", NULL });
+}
+
+/* Skips the mark of the encoding with which Windows' programs begin a text. */
+static void skip_mark(TraceFile *trace)
+{
+    const char *text = trace->buffer;
+
+    if (trace->filled >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
+        trace->at = 3;
+    } else if (trace->filled >= 2 && (!memcmp(text, "\xff\xfe", 2) ||
+                                      !memcmp(text, "\xfe\xff", 2))) {
+        trace->at = 2;
+        trace->wide = true;
+    }
+}
+
+/* Finds the format that is named; blkparse:Q names the action, too. */
+static bool read_name(TraceFile *trace, const char *format, char **lines,
+                      GError **error)
+{
+    static const char blkparse[] = "blkparse:";
+    g_autofree char *name = g_strdup(format);
+
+    trace->state.action = trace_action_of(lines);
+    if (g_str_has_prefix(format, blkparse)) {
+        const char *action = format + strlen(blkparse);
+
+        if (!*action || !strchr("QDIC", *action) || action[1]) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                        "--format=%s: allowed: the actions Q, D, I, C", format);
+            return false;
+        }
+        trace->state.action = *action;
+        name[strlen(blkparse) - 1] = '\0';
+    }
+    trace->format = named_format(trace, name, error);
+    return trace->format;
+}
+
+static bool find_format(TraceFile *trace, const char *format, GError **error)
+{
+    g_auto(GStrv) lines = NULL;
+    TraceGuess guess;
+
+    while (!trace->ended && trace->filled < BUFFER_BYTES) {
+        if (!refill(trace, error)) {
+            return false;
+        }
+    }
+    skip_mark(trace);
+    lines = first_lines(trace);
+    if (format) {
+        return read_name(trace, format, lines, error);
+    }
+    trace->state.action = trace_action_of(lines);
+    if (!trace_format_sniff(lines, trace->path, &guess, error)) {
+        return false;
+    }
+    trace->format = guess.format;
+    trace->base.sniffed = guess.records;
+    trace->base.also = trace->also = guess.also;
+    return true;
 }
 
 Workload *trace_open(const char *path, const char *format, GError **error)
@@ -360,25 +465,9 @@ Workload *trace_open(const char *path, const char *format, GError **error)
     trace->base.free = trace_free;
     trace->base.permille_done = -1;
     trace->path = g_strdup(path);
-    trace->buffer = g_malloc(BUFFER_BYTES + 1);
+    trace->buffer = g_malloc(BUFFER_BYTES);
     trace->text = g_string_new(NULL);
-    trace->format = named_format(trace, format, error);
-    if ((format && !trace->format) || !open_file(trace, error) || !refill(trace, error)) {
-        trace_free(&trace->base);
-        return NULL;
-    }
-    /* Sniffing stops at a NUL, so those become blanks. */
-    for (size_t i = 0; i < trace->filled; i++) {
-        if (!trace->buffer[i]) {
-            trace->buffer[i] = ' ';
-        }
-    }
-    trace->buffer[trace->filled] = '\0';
-    trace->action = action_of(trace->buffer);
-    if (!trace->format) {
-        trace->format = trace_format_sniff(trace->buffer, path, error);
-    }
-    if (!trace->format) {
+    if (!open_file(trace, error) || !find_format(trace, format, error)) {
         trace_free(&trace->base);
         return NULL;
     }

@@ -17,34 +17,13 @@ typedef struct {
     ScarpOp op;
     uint16_t stream;
     bool fua;
-    int64_t deadline_ns; /* from the submission on; 0: none */
+    int64_t deadline_ns; /* from its submission on; 0: none */
+    uint64_t line;       /* of the trace's text; 0: it has none */
 } TraceRecord;
 
 #define TRACE_DEADLINE_MAX_US 1000000000ll
 
-typedef enum {
-    TRACE_RECORD, /* a request */
-    TRACE_SKIP,   /* a line of the format that is no request */
-    TRACE_BAD,    /* a line that is not of the format */
-} TraceVerdict;
-
-/*
- * A text format: one line, one request. parse() modifies text; its times are
- * the trace's own, not yet relative to its first.
- */
-typedef struct {
-    const char *name;
-    const char *help;  /* names the fields of a line */
-    /* action: blkparse's letter of interest, set by the first lines. */
-    TraceVerdict (*parse)(char *text, char action, TraceRecord *record);
-    bool leading_garbage; /* lines before the first good one are skipped */
-    bool fraction;        /* only times with a decimal point are sniffed */
-} TraceFormat;
-
-const TraceFormat *trace_format_find(const char *name, GError **error);
-/* Chooses a format by the first lines; NULL and *error set when none fits. */
-const TraceFormat *trace_format_sniff(const char *head, const char *path,
-                                      GError **error);
+/* The formats' names, each with what a line of it has. */
 char *trace_formats_text(void);
 
 /* ---- Sources: a trace file or a generator ------------------------------ */
@@ -55,8 +34,13 @@ struct Workload {
     bool (*next)(Workload *self, TraceRecord *record, GError **error);
     void (*free)(Workload *self);
     const char *format;     /* its name, "generator" */
-    bool absolute;          /* times are the drive's, not relative */
-    uint64_t skipped_lines; /* garbage before the first good line */
+    bool absolute;          /* times are the drive's, not since the first */
+    uint32_t sniffed;       /* requests that told the format; 0: it was named */
+    const char *also;       /* other formats that fit them, joined; or NULL */
+    /* Lines of a trace that are not replayed: */
+    uint64_t skipped_lines; /* a head, or garbage, before the first good line */
+    uint64_t empty_requests; /* of no bytes */
+    uint64_t foreign_lines; /* operations for which a drive has no command */
     int permille_done; /* of the input read so far; -1: unknown */
     /* Takes a line about an oddity that can be replayed; may be NULL. */
     void (*warn)(const char *text);

@@ -162,7 +162,7 @@ static void test_bad_lines(void)
     /* With a word for an operation, no other is guessed. */
     fails("csv:op=1,offset=2,length=3,read=1", "1,0,512\nR,0,512\n",
           "t:2: ");
-    fails(NULL, "some,thing,else\n", "msr, spc, blkparse");
+    fails(NULL, "some,thing,else\n", "msr, spc, alibaba");
     fails(NULL, "some,thing,else\n", "csv:time=1,op=2,offset=3,length=4");
 }
 

@@ -97,7 +97,7 @@ static const Sample samples[] = {
                   "  8,16   3        6     0.000000030  3645  D   WS 16 + 1 [b]\n"
                   "CPU0 (8,16):\n Reads Queued:   0,        0KiB\n",
       "  8,16   3        5     0.0000x  3645  D   R 8 + 8 [a]\n",
-      RD(0, 4096, 4096, 16), WR(20, 8192, 512, 16) },
+      RD(0, 4096, 4096, 8 << 20 | 16), WR(20, 8192, 512, 8 << 20 | 16) },
     { "fio2", "fio version 2 iolog\n/dev/a add\n/dev/a open\n"
               "/dev/a read 4096 512\n/dev/a write 0 8192\n/dev/a close\n",
       "/dev/a scribble 0 8192\n", RD(0, 4096, 512, 0), WR(0, 0, 8192, 0) },
@@ -110,6 +110,31 @@ static const Sample samples[] = {
       WR(0, 155426304, 3584, 0), RD(26214000, 4096, 3072, 1) },
     { "heimdall", "0.000 0 8192 4096 1\n22.810 1 512 512 0\n",
       "0.000 0 -1 4096 1\n", RD(0, 8192, 4096, 0), WR(22810000, 512, 512, 1) },
+    { "alibaba", "419,W,8192,4096,1577808144360767\n"
+                 "7,R,512,1024,1577808144361000\n",
+      "7,R,512,1024,15778x\n", WR(0, 8192, 4096, 419),
+      RD(233000, 512, 1024, 7) },
+    { "tencent", "1538323200,16,8,1,1063\n1538323201,8,2,0,7\n",
+      "1538323201,8,2,2,7\n", WR(0, 8192, 4096, 1063),
+      RD(1000000000, 4096, 1024, 7) },
+    { "vscsi", "#Vscsi Cmd Trace. (Trace Format Version 1)\n"
+               "#Serial Number,IO Data Length,…\n"
+               "0,4096,1,write,16,1000\n1,512,1,INQUIRY,0,1001\n"
+               "2,512,1,read,8,1009\n",
+      "3,512,1,read,8\n", WR(0, 8192, 4096, 0), RD(9000, 4096, 512, 0) },
+    { "msr-header", "Timestamp,Hostname,DiskNumber,Type,Offset,Size,"
+                    "ResponseTime\n132000000000000000,own,0,Write,0,4096,0\n"
+                    "132000000000100000,own,2,Read,512,4096,0\n",
+      "132000000000100000,own,2,Read,512\n", WR(0, 0, 4096, 0),
+      RD(10000000, 512, 4096, 2) },
+    { "etw", "BeginHeader\n  DiskRead,  TimeStamp,  Process Name ( PID),  "
+             "ByteOffset,   IOSize,  DiskNum\n  DiskWrite,  TimeStamp,  "
+             "IOSize,  ByteOffset,  DiskNum\nEndHeader\n"
+             "  DiskWrite,  10,  0x00001000,  0x2000,  1\n"
+             "  FileIoRead,  11,  Unknown ( 0)\n"
+             "  DiskRead,  30,  Unknown ( 0),  0x1000,  0x200,  0\n",
+      "  DiskRead,  soon,  Unknown ( 0),  0x1000,  0x200,  0\n",
+      WR(0, 8192, 4096, 1), RD(20000, 4096, 512, 0) },
     { "disksim", "26.214000\t0\t16\t1\t0\n78.643000\t0\t8\t1\t1\n",
       "26.2.4\t0\t16\t1\t0\n", WR(0, 8192, 512, 0), RD(52429000, 4096, 512, 0) },
 };
@@ -121,6 +146,7 @@ static void same(const TraceRecord *a, const TraceRecord *b)
     g_assert_cmpuint(a->length_bytes, ==, b->length_bytes);
     g_assert_cmpuint(a->device, ==, b->device);
     g_assert_cmpint(a->op, ==, b->op);
+    g_assert_cmpint(a->fua, ==, b->fua);
     g_assert_cmpuint(a->stream, ==, b->stream);
     g_assert_cmpint(a->deadline_ns, ==, b->deadline_ns);
 }
@@ -201,7 +227,7 @@ static void test_odd_files(void)
     fails(empty, NULL, "of no format");
     fails(text, NULL, "of no format");
     fails(endless, NULL, "of no format");
-    fails(text, "nonsense", "allowed: systor17, msr, spc");
+    fails(text, "nonsense", "allowed: fio2, fio3, vscsi");
     fails(number, "mqsim", "huge:1: ");
     fails(length, "spc", "at most 4294967295");
     fails(endless, "msr", "endless:1: ");

@@ -4,15 +4,15 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "formats.h"
 #include "options.h"
-#include "trace.h"
 
 #include <string.h>
 
 /* A good line of each format; the others have one field that is wrong. */
 static const struct {
     const char *format;
-    const char *lines[14];
+    const char *lines[16];
 } rows[] = {
     { "msr", {
         "128166372003061629,hm,0,Read,383496192,32768,1331",
@@ -38,6 +38,23 @@ static const struct {
         "0,20941264,8192,X,0.551706", "0,20941264,8192,Write,0.551706",
         "0,20941264,8192,W,x", "0,20941264,8192,W",
     } },
+    { "alibaba", {
+        "419,W,8192,4096,1577808144360767", "x,W,8192,4096,1577808144360767",
+        "419,X,8192,4096,1577808144360767",
+        "419,Write,8192,4096,1577808144360767",
+        "419,W,x,4096,1577808144360767", "419,W,8192,x,1577808144360767",
+        "419,W,8192,4096,x", "419,W,8192,4096", "419,W,8192,4096,1577,0",
+    } },
+    { "tencent", {
+        "1538323200,16,8,1,1063", "x,16,8,1,1063", "1538323200,x,8,1,1063",
+        "1538323200,16,x,1,1063", "1538323200,16,8,2,1063",
+        "1538323200,16,8,W,1063", "1538323200,16,8,1,x", "1538323200,16,8,1",
+    } },
+    { "vscsi", {
+        "0,4096,1,write,16,1000", "x,4096,1,write,16,1000",
+        "0,x,1,write,16,1000", "0,4096,1,inquiry,16,1000",
+        "0,4096,1,write,x,1000", "0,4096,1,write,16,x", "0,4096,1,write,16",
+    } },
     { "fiu", {
         "489966522969723 4270 nfsd 18579576 8 W 6 0 d6",
         "x 4270 nfsd 18579576 8 W 6 0 d6",
@@ -54,13 +71,14 @@ static const struct {
     { "blkparse", {
         "8,16 3 5 0.000026421 3645 D R 4938888 + 256 [java]",
         "8,x 3 5 0.000026421 3645 D R 4938888 + 256 [java]",
+        "4096,1 3 5 0.000026421 3645 D R 4938888 + 256 [java]",
+        "8,1048576 3 5 0.000026421 3645 D R 4938888 + 256 [java]",
         "8,16 3 5 0.000026421 3645 D R x + 256 [java]",
         "8,16 3 5 0.000026421 3645 D R 4938888 + x [java]",
         "8,16 3 5 0.000026421 3645 D R 4938888 - 256 [java]",
         "8,16 3 5 0.000026421 3645 C R 4938888 + 256 [java]",
         "8,16 3 5 0.000026421 3645 DD R 4938888 + 256 [java]",
         "8,16 3 5 0.000026421 3645 D N 4938888 + 256 [java]",
-        "8,16 3 5 0.000026421 3645 D R 4938888 + 0 [java]",
         "8,16 3 5 0.000026421 3645 D R", "CPU0 (8,16):", "Total",
     } },
     { "mqsim", {
@@ -95,8 +113,11 @@ static TraceVerdict parse(const TraceFormat *format, const char *line)
 {
     g_autofree char *text = g_strdup(line);
     TraceRecord record = { 0 };
+    TraceState state = { .action = 'D' };
+    TraceVerdict verdict = format->parse(&state, text, &record);
 
-    return format->parse(text, 'D', &record);
+    trace_state_clear(&state);
+    return verdict;
 }
 
 static void test_lines(void)

@@ -1,0 +1,249 @@
+/*
+ * Which format a trace is of, by its first lines.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "formats.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Requests before a damaged line that tell the format nevertheless. */
+#define ENOUGH 10
+/* Requests whose mean interval tells in which unit times are. */
+#define JUDGED 8
+/* A shorter mean interval, read as nanoseconds, would be 1,000,000 a second. */
+#define SHORTEST_NS 1000
+/* A longer mean interval, read as milliseconds, would be one a minute. */
+#define LONGEST_MS 60000
+/* A length from here on is taken for bytes: as sectors it were 2 MiB. */
+#define LARGE 4096
+/* A length that, as sectors, were 32 MiB: no block layer asks for so much. */
+#define TOO_LARGE 65536
+
+/* Findings about the lines, read as one format. */
+typedef struct {
+    const TraceFormat *format;
+    uint32_t good;          /* requests before the first line that is none */
+    bool fits;              /* there is no such line */
+    bool dots;              /* in a line of a request */
+    int64_t first_ns, last_ns;
+    uint64_t longest_bytes; /* of the lengths */
+    uint64_t odd_sectors;   /* places or lengths that are no whole sectors */
+} Look;
+
+char trace_action_of(char **lines)
+{
+    static const char letters[] = "QDIC";
+    bool found[G_N_ELEMENTS(letters)] = { false };
+
+    for (char **line = lines; *line; line++) {
+        char major_minor[16], action[4];
+
+        if (sscanf(*line, " %15[0-9,] %*u %*u %*[0-9.] %*u %3s", major_minor,
+                   action) == 2 && !action[1] && strchr(letters, action[0])) {
+            found[strchr(letters, action[0]) - letters] = true;
+        }
+    }
+    for (size_t i = 0; letters[i]; i++) {
+        if (found[i]) {
+            return letters[i];
+        }
+    }
+    return 'D';
+}
+
+bool trace_is_remark(const char *text)
+{
+    return *text == '#' || *text == ';' || *text == '%' ||
+           g_str_has_prefix(text, "//");
+}
+
+bool trace_is_head(const char *text)
+{
+    bool begins = true;
+
+    for (; *text; text++) {
+        if (begins && (g_ascii_isdigit(*text) || *text == '.' ||
+                       *text == '+' || *text == '-')) {
+            return false;
+        }
+        begins = strchr(" \t,;|\"", *text) != NULL;
+    }
+    return true;
+}
+
+/* Reads a line into look; false: the line is not of the format. */
+static bool look_at(Look *look, TraceState *state, const char *line)
+{
+    g_autofree char *copy = g_strdup(line);
+    TraceRecord record = { 0 };
+    uint64_t unit = look->format->traits & TRACE_SECTORS ? SCARP_SECTOR_BYTES
+                                                         : 1;
+
+    switch (look->format->parse(state, copy, &record)) {
+    case TRACE_RECORD:
+        look->last_ns = record.time_ns;
+        look->first_ns = look->good++ ? look->first_ns : record.time_ns;
+        look->dots |= strchr(line, '.') != NULL;
+        look->longest_bytes = MAX(look->longest_bytes,
+                                  record.length_bytes / unit);
+        look->odd_sectors +=
+            record.length_bytes / unit % SCARP_SECTOR_BYTES ||
+            record.offset_bytes / unit % SCARP_SECTOR_BYTES;
+        state->has_second = false;
+        return true;
+    case TRACE_BAD:
+        return !look->good &&
+               (look->format->traits & TRACE_LEADING_GARBAGE ||
+                (!(look->format->traits & TRACE_NO_HEAD) &&
+                 trace_is_head(line)));
+    default:
+        return true;
+    }
+}
+
+static Look look(const TraceFormat *format, char **lines, char action)
+{
+    Look look = { .format = format, .fits = true };
+    TraceState state = { .action = action };
+
+    if (format->begins && !g_str_has_prefix(lines[0], format->begins)) {
+        look.fits = false;
+        return look;
+    }
+    for (char **line = lines; *line && look.fits; line++) {
+        g_autofree char *text = g_strstrip(g_strdup(*line));
+
+        look.fits = !*text || trace_is_remark(text) ||
+                    look_at(&look, &state, text);
+    }
+    if (look.fits && !look.good) {
+        look.fits = format->begins || state.etw[0].time || state.etw[1].time;
+    }
+    if (format->traits & TRACE_DOTTED && !look.dots) {
+        /* Whole milliseconds are rare, and need a plausible interval. */
+        look.fits = look.fits && look.good >= JUDGED &&
+                    (look.last_ns - look.first_ns) / 1000000 / look.good <
+                        LONGEST_MS;
+    }
+    trace_state_clear(&state);
+    return look;
+}
+
+static Look *of(GArray *looks, const char *name)
+{
+    for (guint i = 0; i < looks->len; i++) {
+        Look *look = &g_array_index(looks, Look, i);
+
+        if (!strcmp(look->format->name, name)) {
+            return look;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Chooses among formats that fit. Five columns of numbers may be of several:
+ * lengths tell sectors from bytes, the mean interval tells milliseconds from
+ * nanoseconds.
+ */
+static const Look *choose(GArray *looks)
+{
+    Look *first = &g_array_index(looks, Look, 0);
+    Look *heimdall = of(looks, "heimdall"), *mqsim = of(looks, "mqsim");
+    Look *disksim = of(looks, "disksim");
+    Look *ms = heimdall && !heimdall->odd_sectors &&
+                       heimdall->longest_bytes >= LARGE
+                   ? heimdall : disksim ? disksim : heimdall;
+
+    if (first != heimdall && first != mqsim) {
+        return first;
+    }
+    if (!mqsim) {
+        return ms;
+    }
+    return ms && mqsim->good >= JUDGED &&
+                   (mqsim->last_ns - mqsim->first_ns) / mqsim->good <
+                       SHORTEST_NS
+               ? ms : mqsim;
+}
+
+/* Tells whether other fits as well, and would give other requests. */
+static bool rivals(const Look *chosen, const Look *other)
+{
+    if (chosen->format->parse == other->format->parse ||
+        chosen->format->begins) {
+        return false;
+    }
+    /* Bytes must be whole sectors, and sectors must not be too many. */
+    if (!strcmp(other->format->name, "heimdall")) {
+        return !other->odd_sectors;
+    }
+    return strcmp(chosen->format->name, "heimdall") ||
+           chosen->longest_bytes < TOO_LARGE;
+}
+
+/* Chooses a format in spite of a damaged line, which the replay will name. */
+static bool nearly(GArray *all, TraceGuess *guess)
+{
+    const Look *most = NULL;
+
+    for (guint i = 0; i < all->len; i++) {
+        const Look *look = &g_array_index(all, Look, i);
+
+        if (look->good >= ENOUGH && (!most || look->good > most->good)) {
+            most = look;
+        }
+    }
+    if (most) {
+        *guess = (TraceGuess) { .format = most->format,
+                                .records = most->good };
+    }
+    return most;
+}
+
+bool trace_format_sniff(char **lines, const char *path, TraceGuess *guess,
+                        GError **error)
+{
+    g_autoptr(GArray) all = g_array_new(false, false, sizeof(Look));
+    g_autoptr(GArray) looks = g_array_new(false, false, sizeof(Look));
+    g_autoptr(GString) also = g_string_new(NULL);
+    g_autofree char *allowed = NULL;
+    char action = trace_action_of(lines);
+    const TraceFormat *formats;
+    const Look *chosen;
+    size_t n;
+
+    formats = trace_formats(&n);
+    for (size_t i = 0; i < n; i++) {
+        Look found = look(&formats[i], lines, action);
+
+        g_array_append_val(all, found);
+        if (found.fits) {
+            g_array_append_val(looks, found);
+        }
+    }
+    if (!looks->len && nearly(all, guess)) {
+        return true;
+    }
+    if (!looks->len) {
+        allowed = trace_format_names();
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "%s: of no format that is known; --format names one: %s",
+                    path, allowed);
+        return false;
+    }
+    chosen = choose(looks);
+    for (guint i = 0; i < looks->len; i++) {
+        const Look *other = &g_array_index(looks, Look, i);
+
+        if (rivals(chosen, other)) {
+            g_string_append_printf(also, "%s%s", also->len ? ", " : "",
+                                   other->format->name);
+        }
+    }
+    *guess = (TraceGuess) { .format = chosen->format, .records = chosen->good };
+    guess->also = also->len ? g_strdup(also->str) : NULL;
+    return true;
+}
