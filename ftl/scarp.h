@@ -330,6 +330,12 @@ int64_t scarp_next_event_ns(const ScarpDrive *drive);
  * on, and scarp_collect_now() is obeyed. A time in the past ends the hold.
  */
 uint32_t scarp_collect_now(ScarpDrive *drive, uint32_t free_blocks);
+/*
+ * Returns about how many bytes the host can write, spread evenly over the
+ * planes, before the first plane is so short of free blocks that it collects;
+ * 0: a plane may collect at any time.
+ */
+uint64_t scarp_bytes_until_collection(const ScarpDrive *drive);
 void scarp_hold_collections(ScarpDrive *drive, int64_t until_ns);
 
 /*

@@ -39,6 +39,19 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
            scarp_time_ns(drive) >= drive->gc.hold_until_ns;
 }
 
+uint64_t scarp_bytes_until_collection(const ScarpDrive *drive)
+{
+    uint32_t trigger = drive->desc.trigger_free_blocks, least = UINT32_MAX;
+
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        least = MIN(least, scarp_plane_free_blocks(drive, p));
+    }
+    return least > trigger ? (uint64_t)(least - trigger) * drive->geo.n_planes *
+                             drive->desc.pages_per_block *
+                             drive->desc.page_bytes
+                           : 0;
+}
+
 const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                              uint32_t p)
 {

@@ -60,7 +60,9 @@ struct CsvFormat {
     uint32_t last;                  /* last column in use */
     char separator;
     uint64_t header_lines;
-    char *op_words[SCARP_OP__COUNT];
+    char **op_words[SCARP_OP__COUNT];
+    bool op_constant;               /* each request is the operation op */
+    ScarpOp op;
     bool op_named;                  /* only op_words name operations */
 };
 
@@ -118,7 +120,9 @@ static bool set_column(CsvFormat *csv, Column column, char *value,
         *unit++ = '\0';
     }
     if (!whole(value, &number) || !number || number > MAX_COLUMN) {
-        return wrong(error, key, value, "a column from 1 to 64");
+        return wrong(error, key, value, column == COLUMN_OP
+                     ? "a column from 1 to 64, or read, write, trim, flush"
+                     : "a column from 1 to 64");
     }
     csv->column[column] = number;
     csv->last = MAX(csv->last, number);
@@ -129,14 +133,20 @@ static bool set(CsvFormat *csv, const char *key, char *value, GError **error)
 {
     const Word *word = find_word(op_keys, G_N_ELEMENTS(op_keys), key);
 
+    if (!strcmp(key, column_names[COLUMN_OP]) &&
+        find_word(op_keys, G_N_ELEMENTS(op_keys), value)) {
+        csv->op = find_word(op_keys, G_N_ELEMENTS(op_keys), value)->value;
+        csv->op_constant = true;
+        return true;
+    }
     for (int column = 0; column < COLUMN__COUNT; column++) {
         if (!strcmp(key, column_names[column])) {
             return set_column(csv, column, value, error);
         }
     }
     if (word) {
-        g_free(csv->op_words[word->value]);
-        csv->op_words[word->value] = g_strdup(value);
+        g_strfreev(csv->op_words[word->value]);
+        csv->op_words[word->value] = g_strsplit(value, "|", -1);
         csv->op_named = true;
         return true;
     }
@@ -160,11 +170,14 @@ static bool complete(const CsvFormat *csv, GError **error)
     static const Column needed[] = { COLUMN_OP, COLUMN_OFFSET, COLUMN_LENGTH };
 
     for (size_t i = 0; i < G_N_ELEMENTS(needed); i++) {
-        if (!csv->column[needed[i]]) {
+        if (!csv->column[needed[i]] &&
+            !(needed[i] == COLUMN_OP && csv->op_constant)) {
             g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                         "--format=csv: '%s' is missing, such as in "
-                        "csv:time=1:s,op=2,offset=3:bytes,length=4:bytes",
-                        column_names[needed[i]]);
+                        "csv:time=1:s,op=2,offset=3:bytes,length=4:bytes%s",
+                        column_names[needed[i]],
+                        needed[i] == COLUMN_OP
+                            ? "; op=read, if each request is one" : "");
             return false;
         }
     }
@@ -202,7 +215,7 @@ void csv_free(CsvFormat *csv)
 {
     if (csv) {
         for (int op = 0; op < SCARP_OP__COUNT; op++) {
-            g_free(csv->op_words[op]);
+            g_strfreev(csv->op_words[op]);
         }
         g_free(csv);
     }
@@ -260,7 +273,8 @@ static bool read_op(const CsvFormat *csv, const char *text, ScarpOp *op)
     const Word *word;
 
     for (int i = 0; i < SCARP_OP__COUNT; i++) {
-        if (csv->op_words[i] && !strcmp(csv->op_words[i], text)) {
+        if (csv->op_words[i] &&
+            g_strv_contains((const char *const *)csv->op_words[i], text)) {
             *op = i;
             return true;
         }
@@ -318,6 +332,7 @@ bool csv_parse(const CsvFormat *csv, char *text, TraceRecord *record,
     char *field[MAX_COLUMN], nothing[] = "";
     uint32_t n = split_at(text, csv, field);
 
+    record->op = csv->op; /* unless it has a column */
     /*
      * A line's trailing blanks, and so empty tab columns, have been stripped.
      */

@@ -6,6 +6,7 @@
  */
 #include "cmdlog.h"
 #include "jobs.h"
+#include "linelog.h"
 #include "request.h"
 
 #include <string.h>
@@ -108,6 +109,9 @@ static void submit(Jobs *r, Job *job, int64_t now_ns)
     r->result->peak_in_flight = MAX(r->result->peak_in_flight, r->in_flight);
     job->bytes += job->next.length_bytes;
     scarp_submit(r->drive, &slot->cmd, now_ns);
+    if (r->o->lines) {
+        linelog_write(r->o->lines, job->next.line, job->name);
+    }
 }
 
 static void reap(Jobs *r)
@@ -200,6 +204,9 @@ bool jobs_run(ScarpDrive *drive, Job *jobs, uint32_t n_jobs,
     scarp_stats_reset(drive);
     if (options->rows) {
         cmdlog_write_header(options->rows);
+    }
+    if (options->lines) {
+        linelog_write_header(options->lines);
     }
     for (uint32_t i = 0; i < n_jobs; i++) {
         ok = ok && advance(&r, &jobs[i], error);

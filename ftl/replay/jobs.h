@@ -9,6 +9,7 @@
 #include "replay.h"
 
 typedef struct {
+    const char *name; /* for the line log */
     Workload *workload;
     uint32_t depth;
     uint64_t rate; /* bytes a second; 0: no limit */

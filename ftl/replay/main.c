@@ -5,9 +5,11 @@
  */
 #include "jobs.h"
 #include "options.h"
+#include "outcome.h"
 #include "ready.h"
 #include "refused.h"
 #include "replay.h"
+#include "reshape.h"
 #include "../timeline.h"
 
 #include <errno.h>
@@ -17,12 +19,14 @@
 
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
             *trace_path, *image_path, *save_path, *gc_path, *flash_path,
-            *cut_path;
+            *cut_path, *lines_path, *skip;
 static char **overrides, **workloads, **job_texts;
 static char *age_pattern, *mode;
+static GPtrArray *warnings; /* NULL: none yet */
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
                speed = 1000, backlog = 1000000, max_requests, warmup, align,
-               scale_bytes, runtime_us, trace_from_us, trace_for_us;
+               scale_bytes, runtime_us, trace_from_us, trace_for_us, repeat = 1,
+               max_gap_us;
 static gboolean list, quiet, version, shut_down;
 
 static const GOptionEntry entries[] = {
@@ -74,6 +78,12 @@ static const GOptionEntry entries[] = {
       "first requests that are not measured (0)", "N" },
     { "runtime", 't', 0, G_OPTION_ARG_INT64, &runtime_us,
       "no request after so many microseconds of drive time (0: all)", "N" },
+    { "repeat", 0, 0, G_OPTION_ARG_INT64, &repeat,
+      "the workload so many times; times go on, places stay (1)", "N" },
+    { "max-gap", 0, 0, G_OPTION_ARG_INT64, &max_gap_us,
+      "cut gaps between requests to so many microseconds (0: none)", "N" },
+    { "skip", 0, 0, G_OPTION_ARG_STRING, &skip,
+      "leave these out: reads, writes, trims, flushes", "NAME,..." },
     { "align", 0, 0, G_OPTION_ARG_INT64, &align,
       "round requests out to whole multiples (512)", "BYTES" },
     { "scale", 0, 0, G_OPTION_ARG_INT64, &scale_bytes,
@@ -87,6 +97,9 @@ static const GOptionEntry entries[] = {
     { "flash-log", 0, 0, G_OPTION_ARG_FILENAME, &flash_path,
       "one binary row per request: the die, plane, block and page that served "
       "it; not with --trace", "FILE" },
+    { "line-log", 0, 0, G_OPTION_ARG_FILENAME, &lines_path,
+      "for each request the trace's line and the job that it came from; "
+      "`scarp rows` shows them beside the command log", "FILE" },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
       "timeline for ui.perfetto.dev: commands, channels, planes, GC", "FILE" },
     { "trace-from", 0, 0, G_OPTION_ARG_INT64, &trace_from_us,
@@ -111,6 +124,8 @@ static const OptionRange ranges[] = {
     { "runtime", &runtime_us, 0, G_MAXINT64 / 4000 },
     { "trace-from", &trace_from_us, 0, G_MAXINT64 / 4000 },
     { "trace-for", &trace_for_us, 0, G_MAXINT64 / 4000 },
+    { "repeat", &repeat, 1, 1000000 },
+    { "max-gap", &max_gap_us, 0, G_MAXINT64 / 4000 },
     { "scale", &scale_bytes, 0, G_MAXINT64 },
     { "age", &age, 0, 1000 },
     { "age-overwrite", &age_overwrite, -1, G_MAXUINT32 - 1 },
@@ -200,6 +215,7 @@ static bool files_apart(GError **error)
         { "--cmd-log", rows_path, true },
         { "--gc-log", gc_path, true },
         { "--flash-log", flash_path, true },
+        { "--line-log", lines_path, true },
         { "--trace", trace_path, true },
         { "--power-cut", cut_path, true },
         { "--save", save_path, true },
@@ -268,83 +284,26 @@ static Workload *open_workload(const ScarpDrive *drive, const char *name,
     return trace_open(name, format, error);
 }
 
-static Workload *make_workload(const ScarpDrive *drive, GError **error)
+static Workload *open_named(void *drive, GError **error)
 {
+    return open_workload(drive, workloads[0], error);
+}
+
+static Workload *make_workload(ScarpDrive *drive, GError **error)
+{
+    Reshape how = { .repeat = repeat, .max_gap_ns = max_gap_us * 1000 };
+
     if (!workloads || workloads[1]) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "one workload is needed: a trace file, or gen:NAME");
         return NULL;
     }
-    return open_workload(drive, workloads[0], error);
-}
-
-/* Prints the workload's properties, after it was fitted to the drive. */
-static void print_workload(FILE *out, const Workload *workload,
-                           const char *pace, const ReplayResult *r)
-{
-    uint64_t n = MAX(r->reads + r->writes, 1);
-
-    fprintf(out, "  \"mode\": \"%s\", \"depth\": %" G_GINT64_FORMAT
-            ", \"speed_permille\": %" G_GINT64_FORMAT ", \"seed\": %"
-            G_GINT64_FORMAT ", \"peak_in_flight\": %u,\n",
-            pace, depth, speed, seed, r->peak_in_flight);
-    fprintf(out, "  \"trace\": {\"format\": \"%s\", \"devices\": %u, "
-            "\"write_ratio\": %.4f, \"mean_read_bytes\": %" G_GUINT64_FORMAT
-            ", \"mean_write_bytes\": %" G_GUINT64_FORMAT
-            ", \"footprint_bytes\": %" G_GUINT64_FORMAT
-            ", \"written_footprint_bytes\": %" G_GUINT64_FORMAT
-            ", \"sequential_ratio\": %.4f, \"span_ns\": %" G_GINT64_FORMAT
-            ", \"mean_interval_ns\": %" G_GINT64_FORMAT "},\n",
-            workload->format, r->devices, r->writes * 1.0 / n,
-            r->read_bytes / MAX(r->reads, 1),
-            r->write_bytes / MAX(r->writes, 1), r->touched_bytes,
-            r->written_bytes, r->sequential * 1.0 / n, r->span_ns,
-            r->span_ns / (int64_t)MAX(r->requests - 1, 1));
-}
-
-static void print_json(FILE *out, const ScarpDrive *drive,
-                       const Workload *workload, const char *pace,
-                       const ReplayResult *r, double wall_s)
-{
-    g_autofree char *stats = scarp_stats_json(drive);
-    g_autofree char *name = g_strescape(workloads ? workloads[0] : pace, NULL);
-    int64_t ns = MAX(r->end_ns - r->begin_ns, 1);
-
-    fprintf(out, "{\n  \"schema\": \"scarp-replay-1\",\n  \"workload\": \"%s\","
-            "\n  \"scheme\": \"%s\",\n  \"requests\": %" G_GUINT64_FORMAT
-            ",\n  \"reads\": %" G_GUINT64_FORMAT ", \"writes\": %"
-            G_GUINT64_FORMAT ", \"deallocates\": %" G_GUINT64_FORMAT
-            ", \"flushes\": %" G_GUINT64_FORMAT ",\n  \"read_bytes\": %"
-            G_GUINT64_FORMAT ", \"write_bytes\": %" G_GUINT64_FORMAT
-            ",\n  \"folded\": %" G_GUINT64_FORMAT ", \"skipped_lines\": %"
-            G_GUINT64_FORMAT ",\n", name, scarp_drive_scheme(drive),
-            r->requests, r->reads, r->writes, r->deallocates, r->flushes,
-            r->read_bytes, r->write_bytes, r->folded,
-            workload->skipped_lines);
-    fprintf(out, "  \"measured\": %" G_GUINT64_FORMAT ", \"measured_bytes\": %"
-            G_GUINT64_FORMAT ", \"drive_ns\": %" G_GINT64_FORMAT
-            ", \"requests_per_s\": %.3f,\n  \"wall_s\": %.3f,\n", r->measured,
-            r->measured_bytes, ns, r->measured * 1e9 / ns, wall_s);
-    print_workload(out, workload, pace, r);
-    fprintf(out, "  \"stats\": %s\n}\n", stats);
-}
-
-static bool write_json(const ScarpDrive *drive, const Workload *workload,
-                       const char *pace, const ReplayResult *result,
-                       double wall_s, GError **error)
-{
-    bool file = json_path && strcmp(json_path, "-");
-    FILE *out = file ? fopen(json_path, "w") : stdout;
-
-    if (out) {
-        print_json(out, drive, workload, pace, result, wall_s);
+    if (skip && !reshape_parse_skip(&how, skip, error)) {
+        return NULL;
     }
-    if (!out || ferror(out) || (file ? fclose(out) : fflush(out))) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "--json=%s: %s",
-                    json_path ? json_path : "-", g_strerror(errno));
-        return false;
-    }
-    return true;
+    return repeat > 1 || max_gap_us || skip
+               ? reshape_new(&how, open_named, drive, error)
+               : open_named(drive, error);
 }
 
 /* ---- Files written during the run --------------------------------------- */
@@ -424,6 +383,20 @@ static bool close_outputs(const Output *outputs, size_t n, bool ok,
     return ok;
 }
 
+static bool write_results(const ScarpDrive *drive, const Workload *workload,
+                          const char *pace, const ReplayResult *result,
+                          gint64 began_us, GError **error)
+{
+    Outcome outcome = {
+        .name = workloads ? workloads[0] : pace, .pace = pace, .depth = depth,
+        .speed_permille = speed, .seed = seed, .repeat = repeat,
+        .warnings = warnings,
+        .wall_s = (g_get_monotonic_time() - began_us) / 1e6,
+    };
+
+    return outcome_write(json_path, drive, workload, &outcome, result, error);
+}
+
 static bool run_on(ScarpDrive *drive, Workload *workload,
                    ReplayOptions *options, GError **error)
 {
@@ -431,6 +404,7 @@ static bool run_on(ScarpDrive *drive, Workload *workload,
         { .option = "cmd-log", .path = rows_path },
         { .option = "gc-log", .path = gc_path },
         { .option = "flash-log", .path = flash_path },
+        { .option = "line-log", .path = lines_path },
         { .option = "trace", .path = trace_path },
     };
     ReplayResult result;
@@ -446,15 +420,20 @@ static bool run_on(ScarpDrive *drive, Workload *workload,
     options->rows = outputs[0].file;
     options->gc_rows = outputs[1].file;
     options->flash_rows = outputs[2].file;
+    options->lines = outputs[3].file;
     began_us = g_get_monotonic_time();
-    ok = replay_into(drive, workload, options, &result, outputs[3].file, error);
+    ok = replay_into(drive, workload, options, &result, outputs[4].file, error);
     ok = close_outputs(outputs, G_N_ELEMENTS(outputs), ok, error);
-    return ok && write_json(drive, workload, mode ? mode : "open", &result,
-                            (g_get_monotonic_time() - began_us) / 1e6, error);
+    return ok && write_results(drive, workload, mode ? mode : "open", &result,
+                               began_us, error);
 }
 
 static void warn(const char *text)
 {
+    if (!warnings) {
+        warnings = g_ptr_array_new_with_free_func(g_free);
+    }
+    g_ptr_array_add(warnings, g_strdup(text));
     g_printerr("%sscarp-replay: %s\n", isatty(STDERR_FILENO) ? "\r" : "",
                text);
 }
@@ -521,6 +500,9 @@ static bool jobs_allowed(GError **error)
                            : speed != 1000 ? "--speed"
                            : backlog != 1000000 ? "--backlog"
                            : align ? "--align"
+                           : repeat != 1 ? "--repeat"
+                           : max_gap_us ? "--max-gap"
+                           : skip ? "--skip"
                            : scale_bytes ? "--scale" : NULL;
 
     if (excluded) {
@@ -540,6 +522,7 @@ static bool open_jobs(const ScarpDrive *drive, Job *jobs, uint32_t n,
                        error)) {
             return false;
         }
+        jobs[i].name = job_texts[i];
         jobs[i].workload = open_workload(drive, name, error);
         if (!jobs[i].workload) {
             return false;
@@ -550,7 +533,10 @@ static bool open_jobs(const ScarpDrive *drive, Job *jobs, uint32_t n,
 
 static bool run_jobs(ScarpDrive *drive, ReplayOptions *options, GError **error)
 {
-    Output rows = { .option = "cmd-log", .path = rows_path };
+    Output outputs[] = {
+        { .option = "cmd-log", .path = rows_path },
+        { .option = "line-log", .path = lines_path },
+    };
     uint32_t n = g_strv_length(job_texts);
     g_autofree Job *jobs = g_new0(Job, n);
     Workload all = { .format = "jobs" };
@@ -559,17 +545,18 @@ static bool run_jobs(ScarpDrive *drive, ReplayOptions *options, GError **error)
     bool ok;
 
     ok = jobs_allowed(error) && open_jobs(drive, jobs, n, error) &&
-         open_output(&rows.file, rows.option, rows.path, error);
-    options->rows = rows.file;
+         open_output(&outputs[0].file, outputs[0].option, rows_path, error) &&
+         open_output(&outputs[1].file, outputs[1].option, lines_path, error);
+    options->rows = outputs[0].file;
+    options->lines = outputs[1].file;
     ok = ok && jobs_run(drive, jobs, n, options, &result, error);
-    ok = close_outputs(&rows, 1, ok, error);
+    ok = close_outputs(outputs, G_N_ELEMENTS(outputs), ok, error);
     for (uint32_t i = 0; i < n; i++) {
         if (jobs[i].workload) {
             jobs[i].workload->free(jobs[i].workload);
         }
     }
-    return ok && write_json(drive, &all, "jobs", &result,
-                            (g_get_monotonic_time() - began_us) / 1e6, error);
+    return ok && write_results(drive, &all, "jobs", &result, began_us, error);
 }
 
 static bool run(GError **error)

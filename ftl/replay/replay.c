@@ -5,6 +5,7 @@
  */
 #include "cmdlog.h"
 #include "flashlog.h"
+#include "linelog.h"
 #include "request.h"
 
 #include <string.h>
@@ -177,6 +178,9 @@ static void submit(Replay *r, int64_t now_ns)
     r->in_flight++;
     r->result->peak_in_flight = MAX(r->result->peak_in_flight, r->in_flight);
     scarp_submit(r->drive, &slot->cmd, now_ns);
+    if (r->o->lines) {
+        linelog_write(r->o->lines, r->next.line, NULL);
+    }
     if (r->served) {
         flashlog_begin(r->served, &slot->cmd);
     }
@@ -342,6 +346,9 @@ static void begin_logs(Replay *r)
 
     if (r->o->rows) {
         cmdlog_write_header(r->o->rows);
+    }
+    if (r->o->lines) {
+        linelog_write_header(r->o->lines);
     }
     if (r->o->gc_rows) {
         gclog_write_header(r->o->gc_rows);

@@ -31,10 +31,12 @@ typedef struct {
     FILE *rows;               /* command log, or NULL */
     FILE *gc_rows;            /* log of collections, or NULL */
     FILE *flash_rows;         /* log of where commands were served, or NULL */
+    FILE *lines;              /* log of lines and jobs, or NULL */
 } ReplayOptions;
 
 typedef struct {
     uint64_t requests, reads, writes, deallocates, flushes;
+    uint64_t fua_writes;  /* of the writes */
     uint64_t read_bytes, write_bytes;
     uint64_t folded;      /* requests wrapped onto the drive */
     uint64_t sequential;  /* begin where the one before ended */

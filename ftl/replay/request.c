@@ -31,6 +31,7 @@ void request_count(ReplayResult *result, const TraceRecord *record)
     case SCARP_OP_WRITE:
         result->writes++;
         result->write_bytes += record->length_bytes;
+        result->fua_writes += record->fua;
         break;
     case SCARP_OP_FLUSH:
         result->flushes++;

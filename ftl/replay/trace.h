@@ -34,13 +34,17 @@ struct Workload {
     bool (*next)(Workload *self, TraceRecord *record, GError **error);
     void (*free)(Workload *self);
     const char *format;     /* its name, "generator" */
-    bool absolute;          /* times are the drive's, not since the first */
+    bool absolute;          /* times are the drive's, not relative */
     uint32_t sniffed;       /* requests that told the format; 0: it was named */
     const char *also;       /* other formats that fit them, joined; or NULL */
     /* Lines of a trace that are not replayed: */
     uint64_t skipped_lines; /* a head, or garbage, before the first good line */
     uint64_t empty_requests; /* of no bytes */
     uint64_t foreign_lines; /* operations for which a drive has no command */
+    /* Changes that reshape_new() made to the workload: */
+    uint64_t skipped_requests; /* of operations that are left out */
+    uint64_t gaps_cut;
+    int64_t gaps_cut_ns;    /* the sum of what was taken off them */
     int permille_done; /* of the input read so far; -1: unknown */
     /* Takes a line about an oddity that can be replayed; may be NULL. */
     void (*warn)(const char *text);

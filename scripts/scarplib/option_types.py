@@ -27,6 +27,22 @@ def integer(key: str, low: int, high: int) -> Callable[[str], int]:
     return parse
 
 
+def span(key: str, high: int) -> Callable[[str], tuple[int, int]]:
+    """A parser of FROM:TO for argparse; either may be empty: from 0 on, or to the end."""
+    one = integer(key, 0, high)
+
+    def parse(text: str) -> tuple[int, int]:
+        first, colon, last = text.partition(":")
+        if not colon:
+            raise UserError(f"{key}: '{text}' is not FROM:TO")
+        found = one(first) if first else 0, one(last) if last else high
+        if found[0] >= found[1]:
+            raise UserError(f"{key}: '{text}' ends before it begins")
+        return found
+
+    return parse
+
+
 def integers(key: str, low: int, high: int) -> Callable[[str], tuple[int, ...]]:
     """A parser of N,N,… for argparse: each is allowed, and named once."""
     one = integer(key, low, high)

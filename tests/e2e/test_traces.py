@@ -32,6 +32,9 @@ class Traces(unittest.TestCase):
 
     def replay(self, text: str, *words: str) -> subprocess.CompletedProcess[str]:
         self.trace.write_text(text)
+        return self.replay_file(*words)
+
+    def replay_file(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [str(ROOT / "scripts" / "scarp"), "replay", "-d", str(DRIVE), "--json", "-"]
         return subprocess.run(
             [*command, *words, str(self.trace)], capture_output=True, text=True, check=False
@@ -116,32 +119,38 @@ class Traces(unittest.TestCase):
         text += "".join(
             f"{i},4096,1,{('read', 'write')[i % 2]},{i * 8},{i * 9}\n" for i in range(5)
         )
-        words = self.refused(text.encode()).split("; read it: ")[1].split()
-        done = self.replay(text, *words)
+        done = self.replay(text)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         result = json.loads(done.stdout)
         self.assertEqual((result["reads"], result["writes"]), (3, 2))
+        self.assertEqual(result["trace"]["format"], "vscsi")
         self.assertEqual(result["trace"]["span_ns"], 36_000)
 
     def test_windows_event_tracing(self) -> None:
-        """SNIA's text of Microsoft's servers."""
+        """SNIA's text of Microsoft's servers, as xperf and as PowerShell's redirection write it."""
         head = "BeginHeader\n    DiskRead,  TimeStamp,  Process Name ( PID),   ThreadID,  IrpPtr,"
         head += "   ByteOffset,   IOSize, ElapsedTime,  DiskNum, IrpFlags\n"
         head += head.splitlines()[1].replace("DiskRead", "DiskWrite") + "\nEndHeader\n"
         row = "   {},  {},  Unknown ( 0),  0, 0xfa8, 0x{:012x}, 0x{:08x}, 97, {}, 0x06\n"
         text = head + row.format("DiskRead", 10, 4096, 4096, 0)
         text += "   FileIoRead,  11,  Unknown ( 0)\n" + row.format("DiskWrite", 30, 8192, 512, 1)
-        result = self.converted(text.encode())
-        self.assertEqual((result["reads"], result["writes"]), (1, 1))
-        self.assertEqual(result["trace"]["devices"], 2)
-        self.assertEqual(result["trace"]["span_ns"], 20_000)
-        broken = head + "   DiskRead,  soon,  Unknown ( 0)\n"
+        for encoding in ("utf-8", "utf-16"):
+            self.trace.write_bytes(text.encode(encoding))
+            done = self.replay_file()
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            result = json.loads(done.stdout)
+            self.assertEqual((result["reads"], result["writes"]), (1, 1))
+            self.assertEqual(result["trace"]["format"], "etw")
+            self.assertEqual(result["trace"]["devices"], 2)
+            self.assertEqual(result["trace"]["span_ns"], 20_000)
+        done = self.replay(text + "   DiskRead,  soon,  Unknown ( 0)\n")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))
+        self.assertIn(":8: 'DiskRead,  soon,  Unknown ( 0)' is not a line of etw", done.stderr)
         command = [str(ROOT / "scripts" / "scarp"), "convert", str(self.trace)]
         command += ["-o", str(self.trace.with_name("none.csv"))]
-        self.trace.write_text(broken)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))
-        self.assertIn("line 5: a disk's event needs TimeStamp", done.stderr)
+        self.assertIn("no binary trace of vscsiStats", done.stderr)
         self.assertFalse(self.trace.with_name("none.csv").exists())
 
     def test_blktraces_binary(self) -> None:

@@ -94,7 +94,7 @@ def as_rows(data: bytes) -> None:
 
 
 def as_slowest(data: bytes) -> None:
-    as_csv.write(written(data), io.StringIO(), slowest=3)
+    as_csv.write(written(data), io.StringIO(), as_csv.Picks(slowest=3))
 
 
 def logs(data: bytes) -> None:

@@ -211,7 +211,7 @@ class Results(unittest.TestCase):
         (self.folder / "summary.json").write_text(json.dumps(whole))
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
-            self.assertEqual(in_words.main(folder, None, 0), 0)
+            self.assertEqual(in_words.main(folder, None, as_csv.ALL), 0)
         self.assertIn("merge", said.getvalue())
 
     def test_no_two_columns_of_a_picture_look_alike(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import sys
 import tempfile
 import unittest
@@ -22,12 +23,8 @@ from scarplib import cli, whole_file  # noqa: E402
 from scarplib.device_logs import as_csv  # noqa: E402
 from scarplib.replays import foreign_traces  # noqa: E402
 
-_EVENTS = """BeginHeader
-DiskRead, TimeStamp, Process, ByteOffset, IOSize, DiskNum
-EndHeader
-DiskRead, 5, x, 0x0, 0x1000, 0
-DiskRead, 6, x, 0x0, 0x1000, 0
-"""
+# Two reads in a binary trace of vscsiStats.
+_READS = b"".join(struct.pack("<IIIHHQQ", 1, 4096, 1, 40, 256, 0, at) for at in (5, 6))
 
 
 class Written(Refused):
@@ -104,7 +101,7 @@ class Convert(Written):
     def setUp(self) -> None:
         super().setUp()
         self.trace = self.folder / "trace.csv"
-        self.trace.write_text(_EVENTS)
+        self.trace.write_bytes(_READS)
 
     def test_where_no_file_can_be(self) -> None:
         out = self.folder / "no" / "x.csv"
@@ -116,7 +113,7 @@ class Convert(Written):
             yield 1, "Read", 0, 0, 4096
             raise KeyboardInterrupt
 
-        with mock.patch.object(foreign_traces, "_of_xperf", rows):
+        with mock.patch.object(foreign_traces, "_of_vscsi", rows):
             self.error("convert", str(self.trace), "-o", str(self.folder / "x.csv"))
         self.assertEqual(self.names(), ["mine.csv", "run", "trace.csv"])
 

@@ -8,11 +8,12 @@ import heapq
 import itertools
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from scarplib import whole_file
-from scarplib.device_logs import command_log, flash_log, gc_log, log_file
+from scarplib.device_logs import command_log, flash_log, gc_log, line_log, log_file
 from scarplib.errors import UserError
 
 COMMAND_COLUMNS = (
@@ -33,6 +34,28 @@ COMMAND_COLUMNS = (
 )
 GC_COLUMNS: tuple[str, ...] = ("begin_ns", "end_ns", "die", "plane", "victim_block", "moved_units")
 FLASH_COLUMNS = tuple(name for name, _ in flash_log.LAYOUT.columns)
+
+
+@dataclass(frozen=True)
+class Picks:
+    """Which rows are wanted; without any of these, all."""
+
+    # The slowest alone, these first.
+    slowest: int = 0
+    # Names of operations.
+    ops: tuple[str, ...] = ()
+    # Commands submitted, or collections begun, from one ns of the drive's clock to before another.
+    between: tuple[int, int] | None = None
+    # The replayer's line log; None: the one beside the log, if there is one.
+    lines: Path | None = None
+
+    @property
+    def some(self) -> bool:
+        """Whether rows are chosen by their times or operations."""
+        return bool(self.slowest or self.ops or self.between)
+
+
+ALL = Picks()
 
 
 def _commands(path: Path) -> Iterator[tuple[Any, ...]]:
@@ -69,8 +92,35 @@ def _took(row: tuple[Any, ...]) -> int:
     return int(row[1] - row[0])
 
 
-def picked(path: Path, slowest: int) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
-    """Names of the columns, and the rows; or the slowest of them, these first."""
+def _with_lines(path: Path, picks: Picks) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+    """A command log's columns and rows, with the trace's line and the job if they are known."""
+    beside = path.with_name(line_log.NAME)
+    lines = picks.lines or (beside if path.name == "cmd.bin" and beside.is_file() else None)
+    if not lines:
+        return COMMAND_COLUMNS, _commands(path)
+    found = line_log.read(lines)
+    order = COMMAND_COLUMNS.index("order")
+    rows = ((*row, *found.of(row[order])) for row in _commands(path))
+    return (*COMMAND_COLUMNS, *line_log.COLUMNS), rows
+
+
+def _chosen(
+    columns: tuple[str, ...], rows: Iterator[tuple[Any, ...]], picks: Picks
+) -> Iterator[tuple[Any, ...]]:
+    if picks.ops:
+        op = columns.index("op")
+        rows = (row for row in rows if row[op] in picks.ops)
+    if picks.between:
+        first, last = picks.between
+        rows = (row for row in rows if first <= row[0] < last)
+    if picks.slowest:
+        # Of equally slow ones the earlier in the log.
+        rows = iter(heapq.nlargest(picks.slowest, rows, key=_took))
+    return rows
+
+
+def picked(path: Path, picks: Picks) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
+    """Names of the columns, and the rows that are wanted."""
     if path.is_dir():
         if not (path / "cmd.bin").is_file():
             raise UserError(f"{path}: a folder without cmd.bin; name a log, or a scheme's folder")
@@ -78,27 +128,27 @@ def picked(path: Path, slowest: int) -> tuple[tuple[str, ...], Iterator[tuple[An
     kind = log_file.magic_of(path)
     columns: tuple[str, ...]
     rows: Iterator[tuple[Any, ...]]
+    if kind != command_log.LAYOUT.magic and (picks.ops or picks.lines):
+        raise UserError(f"{path}: {'--op' if picks.ops else '--lines'}: needs a command log")
     if kind == gc_log.LAYOUT.magic:
         columns, rows = GC_COLUMNS, gc_log.gc_rows(path)
     elif kind == command_log.LAYOUT.magic:
-        columns, rows = COMMAND_COLUMNS, _commands(path)
+        columns, rows = _with_lines(path, picks)
     elif kind == flash_log.LAYOUT.magic:
-        if slowest:
-            raise UserError(f"{path}: --slowest: a flash log has no times; its command log has")
+        if picks.some:
+            option = "--slowest" if picks.slowest else "--between"
+            raise UserError(f"{path}: {option}: a flash log has no times; its command log has")
         columns, rows = FLASH_COLUMNS, _places(path)
     else:
         raise UserError(
             f"{path}: neither a command log, a GC log nor a flash log (begins with {kind!r})"
         )
-    if slowest:
-        # Of equally slow ones the earlier in the log.
-        rows = iter(heapq.nlargest(slowest, rows, key=_took))
-    return columns, rows
+    return columns, _chosen(columns, rows, picks)
 
 
-def write(path: Path, out: TextIO, slowest: int = 0) -> None:
+def write(path: Path, out: TextIO, picks: Picks = ALL) -> None:
     """A head of column names, then a line for each row."""
-    columns, rows = picked(path, slowest)
+    columns, rows = picked(path, picks)
     # A log of another layout is found out before anything is written.
     first = list(itertools.islice(rows, 1))
     writer = csv.writer(out, lineterminator="\n")
@@ -120,6 +170,6 @@ def save(write_to: Callable[[TextIO], None], out: Path | None, path: Path) -> in
     return 0
 
 
-def main(path: Path, out: Path | None, slowest: int = 0) -> int:
+def main(path: Path, out: Path | None, picks: Picks = ALL) -> int:
     """`scarp rows`, without --words."""
-    return save(lambda stream: write(path, stream, slowest), out, path)
+    return save(lambda stream: write(path, stream, picks), out, path)

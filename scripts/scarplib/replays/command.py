@@ -95,6 +95,6 @@ def add_commands(tree: Tree) -> None:
         "convert", RUN, "a trace that replay does not read, into one", _convert, builds=False
     )
     convert.add_argument(
-        "trace", type=Path, metavar="TRACE", help="vscsiStats' binary, or Windows' event tracing"
+        "trace", type=Path, metavar="TRACE", help="vscsiStats' binary data"
     )
     convert.add_argument("-o", "--out", type=Path, required=True, metavar="FILE")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Traces that scarp-replay does not read: which they are, and the command that helps.
+"""Binary traces, which scarp-replay does not read: which they are, and the command that helps.
 
-`scarp convert` writes those that are no text of one request a line as a table that it reads.
+`scarp convert` writes vscsiStats' as a table that the replayer reads.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from scarplib import whole_file
 from scarplib.errors import UserError
 
 _HEAD_BYTES = 65536
-# What vscsiStats prints of a trace, which has its columns in its head.
-_VSCSI_TEXT = "csv:time=6:us,op=4,offset=5:sectors,length=2"
 # serial number, bytes, segments, command, version, sector, microseconds; and as it is since.
 _VSCSI = {1: struct.Struct("<IIIHHQQ"), 2: struct.Struct("<HHIIIQQQ")}
 _SCSI = {0x08: "Read", 0x28: "Read", 0x88: "Read", 0xA8: "Read",
@@ -48,13 +46,6 @@ def _vscsi_version(head: bytes) -> int | None:
     return None
 
 
-def _is_xperf(head: bytes) -> bool:
-    """Text of Windows' event tracing, as SNIA has of Microsoft's servers."""
-    return head.lstrip().startswith(b"BeginHeader") or bool(
-        re.search(rb"^\s*Disk(Read|Write),\s+TimeStamp,", head, re.MULTILINE)
-    )
-
-
 def help_for(path: Path) -> str | None:
     """The line for a trace that is known and not read; None: it may be one that is."""
     try:
@@ -70,10 +61,6 @@ def help_for(path: Path) -> str | None:
         return f"binary data of blktrace; convert it: blkparse -i {shlex.quote(base)} -o {text}"
     if _vscsi_version(head):
         return f"a binary trace of vscsiStats; convert it: scarp convert {name} -o {target}"
-    if _is_xperf(head):
-        return f"text of Windows' event tracing; convert it: scarp convert {name} -o {target}"
-    if head.startswith(b"#Vscsi Cmd Trace"):
-        return f"text of vscsiStats; read it: --format {_VSCSI_TEXT}"
     return None
 
 
@@ -94,31 +81,11 @@ def _of_vscsi(stream: BinaryIO, version: int) -> Iterator[tuple[int, str, int, i
             yield at * 10, _SCSI[command], 0, sector * _SECTOR, size
 
 
-def _of_xperf(stream: BinaryIO) -> Iterator[tuple[int, str, int, int, int]]:
-    columns: dict[str, list[str]] = {}
-    for number, line in enumerate(stream, 1):
-        cells = [cell.strip() for cell in line.decode(errors="replace").split(",")]
-        if cells[0] not in ("DiskRead", "DiskWrite"):
-            continue
-        if cells[1] == "TimeStamp":
-            columns[cells[0]] = cells
-            continue
-        try:
-            row = dict(zip(columns[cells[0]], cells, strict=False))
-            disk = int(row["DiskNum"], 0)
-            where, size = int(row["ByteOffset"], 0), int(row["IOSize"], 0)
-            yield int(row["TimeStamp"]) * 10, cells[0][4:], disk, where, size
-        except (KeyError, ValueError) as error:
-            raise UserError(
-                f"line {number}: a disk's event needs TimeStamp, ByteOffset, IOSize and DiskNum"
-            ) from error
-
-
-def _rows(path: Path, version: int | None) -> Iterator[tuple[int, str, int, int, int]]:
+def _rows(path: Path, version: int) -> Iterator[tuple[int, str, int, int, int]]:
     """Of the whole trace; what is wrong with it names it."""
     try:
         with _open(path) as stream:
-            yield from _of_vscsi(stream, version) if version else _of_xperf(stream)
+            yield from _of_vscsi(stream, version)
     except (UserError, OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path}: {error}") from error
 
@@ -141,10 +108,8 @@ def convert(path: Path, target: Path) -> int:
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path}: {error}") from error
     version = _vscsi_version(head)
-    if not version and not _is_xperf(head):
-        raise UserError(
-            f"{path}: neither a binary trace of vscsiStats nor text of Windows' event tracing"
-        )
+    if not version:
+        raise UserError(f"{path}: no binary trace of vscsiStats; `scarp replay` reads texts itself")
     with whole_file.writing("--out", target) as out:
         count = _write(_rows(path, version), out)
     print(f"{count:,} requests: scarp replay -d DRIVE {shlex.quote(str(target))}")

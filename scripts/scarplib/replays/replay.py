@@ -24,11 +24,12 @@ from typing import Any
 from scarplib import scheme_text
 from scarplib.build.cache import tree_hash
 from scarplib.build.replayer import ensure_replay, sources
+from scarplib.device_logs import line_log
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
 from scarplib.errors import UserError
 from scarplib.replays import foreign_traces
-from scarplib.results import replayed
+from scarplib.results import replay_words, replayed
 from scarplib.results.summary import cliff, said_params
 from scarplib.results.table import table_text
 from scarplib.runs import manifest
@@ -62,18 +63,11 @@ def _table_of_one(given: list[str]) -> int:
             return done.returncode
         result = json.loads(path.read_text())
     rate = f"{result['requests_per_s']:,.0f} a second of the drive's time"
-    print(f"{_workload_words(result)}, {rate}")
+    print(f"{replay_words.workload(result)}, {rate}")
     print(table_text({result["scheme"]: replayed.summary(result)}))
+    if said := replay_words.no_collection([result]):
+        print(f"\n{said}")
     return 0
-
-
-def _workload_words(result: dict[str, Any]) -> str:
-    trace = result["trace"]
-    words = f"{result['workload']} ({trace['format']}): {result['measured']:,} requests measured"
-    for key, what in (("folded", "folded onto the drive"), ("skipped_lines", "lines skipped")):
-        if result[key]:
-            words += f", {result[key]:,} {what}"
-    return words
 
 
 def _option_words(options: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
@@ -109,7 +103,10 @@ def _state(asked: Asked, folder: Path) -> Path:
 
 
 def _one_of_several(scheme: str, words: list[str], folder: Path) -> dict[str, Any]:
-    """Replay one scheme, with its logs in the folder, which is made; its summary."""
+    """Replay one scheme, with its logs in the folder, which is made; its summary.
+
+    The lines of a trace's requests are logged, too; a generator's have none.
+    """
     folder.mkdir()
     if not _silent():
         # What the replayer's progress is of.
@@ -118,6 +115,8 @@ def _one_of_several(scheme: str, words: list[str], folder: Path) -> dict[str, An
     for option, name in (("json", "replay.json"), ("cmd-log", "cmd.bin"), ("gc-log", "gc.bin"),
                          ("flash-log", "flash.bin")):  # fmt: skip
         command += [f"--{option}", str(folder / name)]
+    if _traces(words):
+        command += ["--line-log", str(folder / line_log.NAME)]
     done = subprocess.run(command, stderr=subprocess.PIPE if _silent() else None, check=False)
     if done.returncode:
         said = done.stderr.decode().strip() if done.stderr else "see above"
@@ -169,7 +168,7 @@ def _compare(asked: Asked) -> int:
         raise UserError(f"--params: excludes parameters in --schemes, as '{own}' has them")
     if not options.description and not options.image:
         raise UserError("--description is missing: a file of devices/")
-    for name in ("--trace", "--cmd-log", "--gc-log", "--flash-log", "--save"):
+    for name in ("--trace", "--cmd-log", "--gc-log", "--flash-log", "--line-log", "--save"):
         if _has(asked.rest, name):
             raise UserError(f"{name}: excludes --schemes; each scheme's logs are in its folder")
     if _has(asked.rest, "--job"):
@@ -186,10 +185,20 @@ def _compare(asked: Asked) -> int:
     for scheme in options.schemes:
         schemes[scheme] = _one_of_several(scheme, words, folder / folder_name(scheme))
     point_latest(folder)
-    first = json.loads((folder / folder_name(options.schemes[0]) / "replay.json").read_text())
-    _write(asked, folder, state, schemes, first["workload"])
-    print(_workload_words(first))
+    results = [
+        json.loads((folder / folder_name(scheme) / "replay.json").read_text())
+        for scheme in options.schemes
+    ]
+    if _silent():
+        # On a terminal the replayer has said them itself.
+        for line in results[0]["warnings"]:
+            print(f"scarp: {line}", file=sys.stderr)
+    notes = replay_words.notes(results)
+    _write(asked, folder, state, schemes, results[0], notes)
+    print(replay_words.workload(results[0]))
     print(table_text(schemes))
+    if said := replay_words.no_collection(results):
+        print(f"\n{said}")
     if found := cliff(schemes):
         print(f"\nThe reads' 99.9th percentile: {found[0]} is {found[2]:.1f} times {found[1]}.")
     draw(folder)
@@ -240,18 +249,28 @@ def _check_age(options: argparse.Namespace) -> None:
             raise UserError(f"{option}: needs --age, from 1 to 1000")
 
 
+def _traces(words: list[str]) -> list[Path]:
+    """Files among the replayer's words: its traces, and what options name."""
+    return [path for word in words if not word.startswith("-") and (path := Path(word)).is_file()]
+
+
 def _check_traces(words: list[str]) -> None:
     """Those that would be refused, and what can be done about it."""
-    for word in words:
-        path = Path(word)
-        if not word.startswith("-") and path.is_file() and (said := foreign_traces.help_for(path)):
+    for path in _traces(words):
+        if said := foreign_traces.help_for(path):
             raise UserError(f"{path}: {said}")
 
 
 def _write(
-    asked: Asked, folder: Path, state: Path, schemes: dict[str, dict[str, Any]], workload: str
+    asked: Asked,
+    folder: Path,
+    state: Path,
+    schemes: dict[str, dict[str, Any]],
+    result: dict[str, Any],
+    notes: list[str],
 ) -> None:
     options = asked.options
+    workload: str = result["workload"]
     said = [["image", start.said(state, folder)]]
     said += [[name, v] for name in ("seed", "params") if (v := getattr(options, name))]
     files = {"image": state}
@@ -266,6 +285,8 @@ def _write(
         "job": Path(workload).name,
         "device": Path(options.description or options.image).name,
         "schemes": schemes,
+        "trace": {key: result[key] for key in ("trace", *replay_words.CHANGES)},
+        "notes": notes,
         "start": said,
         "manifest": {
             "scarp": version(),

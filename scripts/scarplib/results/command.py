@@ -7,16 +7,16 @@ import argparse
 from pathlib import Path
 
 from scarplib.command_tree import RESULTS, Tree
-from scarplib.option_types import integer
+from scarplib.option_types import integer, one_of_each, span
 
 
 def _rows(options: argparse.Namespace) -> int:
     from scarplib.device_logs import as_csv
     from scarplib.results import in_words
 
-    if options.words:
-        return in_words.main(options.log, options.out, options.slowest)
-    return as_csv.main(options.log, options.out, options.slowest)
+    picks = as_csv.Picks(options.slowest, tuple(options.op), options.between, options.lines)
+    write = in_words.main if options.words else as_csv.main
+    return write(options.log, options.out, picks)
 
 
 def add_commands(tree: Tree) -> None:
@@ -42,6 +42,26 @@ def add_commands(tree: Tree) -> None:
         default=0,
         metavar="N",
         help="these alone, the slowest first (default: all, in the log's order)",
+    )
+    rows.add_argument(
+        "--op",
+        type=one_of_each("--op", ("read", "write", "write_zeroes", "deallocate", "flush")),
+        default=[],
+        metavar="NAME,…",
+        help="commands of these operations alone, such as read,flush",
+    )
+    rows.add_argument(
+        "--between",
+        type=span("--between", 2**62),
+        metavar="NS:NS",
+        help="what came from one moment of the drive's clock to before another; one may be empty",
+    )
+    rows.add_argument(
+        "--lines",
+        type=Path,
+        metavar="FILE",
+        help="what --line-log of `scarp replay` wrote beside the command log: columns for the "
+        "trace's line and the job (default: lines.csv beside cmd.bin)",
     )
     rows.add_argument(
         "--words",

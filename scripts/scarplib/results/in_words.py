@@ -37,6 +37,12 @@ def _what(row: dict[str, Any]) -> str:
     return f"{row['op']} of {words} at {row['offset_bytes']}"
 
 
+def _from(row: dict[str, Any]) -> str:
+    """Where a replayed command came from."""
+    line = f", line {row['line']}" if row.get("line") else ""
+    return line + (f", job {row['job']}" if row.get("job") else "")
+
+
 def _why(row: dict[str, Any], words: dict[str, str]) -> str:
     total = row["latency_ns"] or 1
     shares = sorted(((100 * row[f"{name}_ns"] / total, name) for name in CAUSES), reverse=True)
@@ -44,28 +50,28 @@ def _why(row: dict[str, Any], words: dict[str, str]) -> str:
     return ", ".join(named)
 
 
-def lines(log: Path, slowest: int) -> Iterator[str]:
+def lines(log: Path, picks: as_csv.Picks) -> Iterator[str]:
     """Of a command log or a GC log.  A moment is written as `scarp timeline --around` takes it."""
-    columns, rows = as_csv.picked(log, slowest)
+    columns, rows = as_csv.picked(log, picks)
     if columns == as_csv.FLASH_COLUMNS:
         raise UserError(f"{log}: --words: a flash log has no times; its command log has")
     words = labels(_merging(log))
     for values in rows:
         row = dict(zip(columns, values, strict=True))
-        if columns == as_csv.COMMAND_COLUMNS:
+        if columns != as_csv.GC_COLUMNS:
             took = human_ns(row["latency_ns"])
-            yield f"{row['submit_ns']} ns: {_what(row)}: {took}: {_why(row, words)}"
+            yield f"{row['submit_ns']} ns: {_what(row)}{_from(row)}: {took}: {_why(row, words)}"
         else:
             took = human_ns(row["end_ns"] - row["begin_ns"])
             block = f"block {row['victim_block']} of plane {row['plane']} on die {row['die']}"
             yield f"{row['begin_ns']} ns: {block}: {took}: {row['moved_units']} units moved"
 
 
-def main(log: Path, out: Path | None, slowest: int) -> int:
+def main(log: Path, out: Path | None, picks: as_csv.Picks) -> int:
     """To the file `out`, or to standard output."""
 
     def write(stream: TextIO) -> None:
-        for line in lines(log, slowest):
+        for line in lines(log, picks):
             stream.write(line + "\n")
 
     return as_csv.save(write, out, log)

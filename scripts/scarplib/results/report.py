@@ -142,6 +142,7 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
     parts = head(title, lead)
+    parts += [f"<p>{html.escape(note)}</p>" for note in result.get("notes", [])]
     doubts = [*filter(None, [result.get("changed")]), *lateness.doubts(schemes)]
     parts += [f"<p><b>{html.escape(doubt)}</b></p>" for doubt in doubts]
     clock = lateness.clock(schemes.values())

@@ -439,7 +439,7 @@ static void test_far_requests(void)
 {
     static const char text[] =
         "0 0 18014398509481983 1 0\n1 4294967295 18014398509481982 8 1\n"
-        "9223372036854775807 7 5 4194303 0\n2 7 0 0 1\n3 1 999999999 9 0\n"
+        "9223372036854775807 7 5 4194303 0\n2 7 0 1 1\n3 1 999999999 9 0\n"
         "9223372036854775807 0 5 8 0\n4 0 5 8 0\n9223372036854775807 0 5 8 0\n";
     g_autofree char *folder = g_dir_make_tmp("scarp-replay-XXXXXX", NULL);
     g_autofree char *path = g_build_filename(folder, "trace", NULL);

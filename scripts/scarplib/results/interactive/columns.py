@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 Column = NDArray[Any]
 # JavaScript's numbers are exact up to here.
-_EXACT = 2**53
-_TYPES = (("u1", 2**8), ("u2", 2**16), ("u4", 2**32), ("f8", _EXACT))
+EXACT = 2**53
+_TYPES = (("u1", 2**8), ("u2", 2**16), ("u4", 2**32), ("f8", EXACT))
 
 
 class Packer:
@@ -32,7 +32,7 @@ class Packer:
         if rising and len(numbers):
             numbers = np.diff(numbers, prepend=0)
         low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
-        if low < 0 or high >= _EXACT:
+        if low < 0 or high >= EXACT:
             raise ValueError(f"a column from {low} to {high}: allowed are 0 to 2^53")
         code = next(code for code, limit in _TYPES if high < limit)
         data = numbers.astype(f"<{code}")

@@ -19,7 +19,7 @@ from scarplib.device_logs.flash_log import NOWHERE
 from scarplib.paths import ROOT
 from scarplib.results.causes import labels, merges, sentences
 from scarplib.results.interactive.bins import KEPT, bins, kept, levels
-from scarplib.results.interactive.columns import Packer
+from scarplib.results.interactive.columns import EXACT, Packer
 from scarplib.results.interactive.served import Served
 from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import CAUSE_COLOURS
@@ -154,7 +154,17 @@ def section(
     otherwise: str,
     limit: int = KEPT,
 ) -> str:
-    """The part as HTML; `otherwise` is shown where scripts do not run."""
+    """The part as HTML; `otherwise` is shown where scripts do not run.
+
+    It is all there is of a run that is too long for the page's numbers.
+    """
+    longest = max(data.end_ns - data.begin_ns for data in schemes)
+    if longest >= EXACT:
+        days = longest // (86_400 * 10**9)
+        return (
+            f"{otherwise}<p>The run took {days:,} days of the drive's time: too long to show each "
+            "command at its moment. --max-gap cuts the pauses of a trace.</p>"
+        )
     said, columns = describe(schemes, served, can_replay, limit)
     whole = sum(len(data.commands) for data in schemes) <= limit
     text = (

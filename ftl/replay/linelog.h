@@ -1,0 +1,17 @@
+/*
+ * Line log: for each request, in the order of submission, the line of the trace
+ * and the job that it came from.  Comma-separated text with a head.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef REPLAY_LINELOG_H
+#define REPLAY_LINELOG_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+void linelog_write_header(FILE *file);
+/* line 0: the request is of no text; job NULL: the run has no jobs. */
+void linelog_write(FILE *file, uint64_t line, const char *job);
+
+#endif /* REPLAY_LINELOG_H */

@@ -1,0 +1,29 @@
+/*
+ * A replay's results as JSON.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef REPLAY_OUTCOME_H
+#define REPLAY_OUTCOME_H
+
+#include "replay.h"
+
+/* How the drive was driven, for the results. */
+typedef struct {
+    const char *name;       /* the workload's, or "jobs" */
+    const char *pace;       /* --mode, or "jobs" */
+    int64_t depth, speed_permille, seed;
+    uint64_t repeat;        /* times that the workload ran */
+    const GPtrArray *warnings; /* lines about its oddities; NULL: none */
+    double wall_s;
+} Outcome;
+
+/*
+ * Writes the results to the file (NULL and "-": standard output); false with
+ * *error set when it cannot be written.
+ */
+bool outcome_write(const char *path, const ScarpDrive *drive,
+                   const Workload *workload, const Outcome *outcome,
+                   const ReplayResult *result, GError **error);
+
+#endif /* REPLAY_OUTCOME_H */
