@@ -178,7 +178,7 @@ class Compared(Case):
         self.assertIn("(alibaba, by its first 41 requests): 41 requests measured", first)
         self.assertIn("1 gap cut by 14,661 days", first)
         summary = json.loads((out / "summary.json").read_text())
-        self.assertEqual(summary["trace"]["gaps_cut"], 1)
+        self.assertEqual(summary["replayed"]["gaps_cut"], 1)
         self.assertEqual(summary["schemes"]["pgc"]["virtual_ns"] // 10**9, 0)
         page = (out / "report.html").read_text()
         self.assertIn("1 gap cut by 14,661 days", page[: page.index("<table>")])

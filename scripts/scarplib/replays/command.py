@@ -94,7 +94,5 @@ def add_commands(tree: Tree) -> None:
     convert = tree.add(
         "convert", RUN, "a trace that replay does not read, into one", _convert, builds=False
     )
-    convert.add_argument(
-        "trace", type=Path, metavar="TRACE", help="vscsiStats' binary data"
-    )
+    convert.add_argument("trace", type=Path, metavar="TRACE", help="vscsiStats' binary data")
     convert.add_argument("-o", "--out", type=Path, required=True, metavar="FILE")

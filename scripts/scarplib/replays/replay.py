@@ -102,10 +102,10 @@ def _state(asked: Asked, folder: Path) -> Path:
     return path
 
 
-def _one_of_several(scheme: str, words: list[str], folder: Path) -> dict[str, Any]:
+def _one_of_several(scheme: str, words: list[str], folder: Path, lines: bool) -> dict[str, Any]:
     """Replay one scheme, with its logs in the folder, which is made; its summary.
 
-    The lines of a trace's requests are logged, too; a generator's have none.
+    With `lines` a log of the trace's lines, too.
     """
     folder.mkdir()
     if not _silent():
@@ -115,7 +115,7 @@ def _one_of_several(scheme: str, words: list[str], folder: Path) -> dict[str, An
     for option, name in (("json", "replay.json"), ("cmd-log", "cmd.bin"), ("gc-log", "gc.bin"),
                          ("flash-log", "flash.bin")):  # fmt: skip
         command += [f"--{option}", str(folder / name)]
-    if _traces(words):
+    if lines:
         command += ["--line-log", str(folder / line_log.NAME)]
     done = subprocess.run(command, stderr=subprocess.PIPE if _silent() else None, check=False)
     if done.returncode:
@@ -183,7 +183,8 @@ def _compare(asked: Asked) -> int:
             _check(scheme, words)
     schemes: dict[str, dict[str, Any]] = {}
     for scheme in options.schemes:
-        schemes[scheme] = _one_of_several(scheme, words, folder / folder_name(scheme))
+        into = folder / folder_name(scheme)
+        schemes[scheme] = _one_of_several(scheme, words, into, bool(_traces(asked.rest)))
     point_latest(folder)
     results = [
         json.loads((folder / folder_name(scheme) / "replay.json").read_text())
@@ -285,7 +286,7 @@ def _write(
         "job": Path(workload).name,
         "device": Path(options.description or options.image).name,
         "schemes": schemes,
-        "trace": {key: result[key] for key in ("trace", *replay_words.CHANGES)},
+        "replayed": {key: result[key] for key in ("trace", *replay_words.CHANGES)},
         "notes": notes,
         "start": said,
         "manifest": {
