@@ -1,5 +1,5 @@
 /*
- * What tracers and benchmarks write: blkparse, fio.
+ * Traces that tracers and benchmarks write: blkparse, fio.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

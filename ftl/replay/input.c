@@ -185,8 +185,8 @@ static void judge_time(TraceFile *trace, int64_t time_ns)
     } else if (ahead_ns > DAY_NS && !base->times_ahead++) {
         text = g_strdup_printf("%s:%" G_GUINT64_FORMAT ": time jumps ahead by "
                                "%" G_GINT64_FORMAT " days: a pause as long, "
-                               "unless the line is wrong; --max-gap cuts it", trace->path,
-                               trace->line, ahead_ns / DAY_NS);
+                               "unless the line is wrong; --max-gap cuts it",
+                               trace->path, trace->line, ahead_ns / DAY_NS);
     }
     if (text && base->warn) {
         base->warn(text);

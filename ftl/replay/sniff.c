@@ -1,5 +1,5 @@
 /*
- * Which format a trace is of, by its first lines.
+ * Sniffing: the format of a trace, by its first lines.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -21,6 +21,7 @@ from refused import Refused  # noqa: E402
 from scarplib import cli, scheme_text  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
 from scarplib.completion import words as words_module  # noqa: E402
+from scarplib.device_logs import as_csv  # noqa: E402
 from scarplib.drive import age, check, choices, start  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import vm  # noqa: E402

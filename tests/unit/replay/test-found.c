@@ -128,12 +128,14 @@ static const Sample samples[] = {
       { { 0, W, 0, 4096, 0, false, 2 },
         { 10000000, R, 0, 4096, 0, false, 3 } } },
     { "empty-requests", NULL,
-      "128166385295514663,a,0,Write,0,0,1\n128166385295514664,a,0,Read,0,512,1\n",
+      "128166385295514663,a,0,Write,0,0,1\n"
+      "128166385295514664,a,0,Read,0,512,1\n",
       "msr", NULL, 0, 1, 0, { { 0, R, 0, 512, 0, false, 2 } } },
     /* One text, several formats. */
     { "named/disksim", "disksim", "1 0 0 8 0\n2 0 8 8 1\n", "disksim", NULL,
       0, 0, 0,
-      { { 0, W, 0, 4096, 0, false, 1 }, { 1000000, R, 4096, 4096, 0, false, 2 } } },
+      { { 0, W, 0, 4096, 0, false, 1 },
+        { 1000000, R, 4096, 4096, 0, false, 2 } } },
     { "named/heimdall", "heimdall", "1 0 0 512 0\n", "heimdall", NULL, 0, 0, 0,
       { { 0, W, 0, 512, 0, false, 1 } } },
     { "sniffed/few", NULL, "1 0 0 8 0\n2 0 8 8 1\n", "mqsim", NULL, 0, 0, 0,
