@@ -2,8 +2,8 @@
  * libFuzzer: any bytes as a trace of any format, or sniffed.
  *
  * The first byte chooses the format; the rest is the file.  It lies in memory:
- * trace_open() takes a path.  The last choice is a table whose first line is
- * its description.  Built without clang, a driver of our own mutates the seeds.
+ * trace_open() takes a path.  One choice is a table whose first line is its
+ * description.  Built without clang, a driver of our own mutates the seeds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,8 +21,9 @@ static const char *const formats[] = {
     NULL, "msr", "systor17", "spc", "fiu", "blkparse", "fio2", "fio3", "mqsim",
     "heimdall", "disksim", "cmdlog",
     "csv:time=1:ms,op=3,offset=4:sectors,length=2:KiB,device=6,header=1", NULL,
+    "alibaba", "tencent", "vscsi", "etw", "msr-header", "blkparse:C",
 };
-#define DESCRIBED (G_N_ELEMENTS(formats) - 1)
+#define DESCRIBED 13 /* a table whose first line is its description */
 
 /* The format that the first byte chooses, and that is after the last. */
 static char *choose(const uint8_t *data, size_t size)
