@@ -56,9 +56,8 @@ static uint64_t held_by(const FlashCmd *cmd)
 }
 
 /*
- * True for a write from hw/nvme's own memory, which has counted since the data
- * was read: if such a write waited for room, it could be for the room of such
- * writes as itself.
+ * True for a write from hw/nvme's own memory, which has counted since its data
+ * was read. If such writes waited for room, they could wait for each other.
  */
 static bool has_own_data(const FlashCmd *cmd)
 {

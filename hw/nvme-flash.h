@@ -78,8 +78,8 @@ void nvme_flash_identify(NvmeNamespace *ns);
  */
 void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart);
 /*
- * hw/nvme's: tells the hosts of a critical warning, if they asked for it.
- * False: none has.
+ * Implemented by hw/nvme: tells the hosts of a critical warning, if they asked
+ * for it. False: none has.
  */
 bool nvme_subsys_smart_event(NvmeSubsystem *subsys, uint8_t event);
 
@@ -112,12 +112,12 @@ uint32_t nvme_flash_ready_units(NvmeFlash *flash);
  * comes to rest first, and nvme_subsys_flash_changed() tells when to ask again.
  */
 bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n);
-/* A controller starts, or takes its shutdown back. */
+/* Called when a controller starts, or takes its shutdown back. */
 void nvme_flash_wake(NvmeFlash *flash);
 
-/* hw/nvme's: power fails and is there again, for every controller. */
+/* Implemented by hw/nvme: power fails and comes back, for every controller. */
 void nvme_subsys_lose_power(NvmeSubsystem *subsys);
-/* hw/nvme's: a state that controllers wait for may have come. */
+/* Implemented by hw/nvme: a state that controllers wait for may have come. */
 void nvme_subsys_flash_changed(NvmeSubsystem *subsys);
 
 /*

@@ -137,7 +137,7 @@ void scarp_cause_read(ScarpDrive *drive, ScarpCmd *cmd,
 void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
                          int64_t mapping_ns, int64_t rmw_ns,
                          const ScarpAccount *account);
-/* The command ends when the rest of such a unit's bytes is known. */
+/* The command ends with the read of the bytes that a partial unit lacked. */
 void scarp_cause_rmw(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
                      int64_t mapping_ns, int64_t rmw_ns);
 

@@ -47,8 +47,9 @@ uint64_t scarp_bad_blocks(const ScarpDescription *d)
 }
 
 /*
- * The free block that is kept for the collection, recovery's, and those that
- * are open then: GC's, an aligned one, and those of the other streams.
+ * Counts the blocks that are not full when the plane collects: the free block
+ * that is kept for the collection, the one for recovery, GC's open block, an
+ * aligned one, and the open blocks of the other streams.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 {

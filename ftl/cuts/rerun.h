@@ -43,7 +43,10 @@ bool cuts_drive_run(CutsDrive *d, int64_t now_ns, GError **error);
 /* Ends the host's submissions. */
 void cuts_drive_leave(CutsDrive *d);
 
-/* The contract's ids: of a row's write, and of the contents before the run. */
+/*
+ * Return the contract's ids: of a row's write, and of the contents before the
+ * run.
+ */
 static inline uint32_t cuts_id(guint row)
 {
     return row + 1;

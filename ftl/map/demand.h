@@ -130,7 +130,9 @@ void scarp_entries_clean(ScarpDrive *drive, Tu *tu);
 void scarp_entries_feed(ScarpDrive *drive);
 /* Loads a clean entry from an image, as the most recently used one. */
 void scarp_entry_load(ScarpDrive *drive, uint32_t lpn, uint32_t state);
-/* The translation unit was read: the entries of those that waited are there. */
+/*
+ * The translation unit was read: the entries that its waiters need are cached.
+ */
 void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits);
 
 /* True when translation units have contents, not only a modelled duration. */

@@ -56,11 +56,10 @@ typedef struct {
 ArrayUring *array_uring_new(ArrayDrives *drives,
                             const ArrayUringOptions *options, char *error);
 /*
- * Begins to serve, before the first request, when nothing is left that could
- * keep it from being served: what other runs have left is old from here on.
- * Until then this run has cost nobody anything, wherever it ends. Repeated
- * calls cost nothing. False: error is one line, no request may be submitted,
- * and the call may be repeated.
+ * Begins to serve. Call it before the first request, when nothing else can fail
+ * any more: from here on, what other runs have left counts as old. A run that
+ * ends before has cost nobody anything. Repeated calls cost nothing. False:
+ * error is one line, no request may be submitted, and the call may be repeated.
  */
 bool array_uring_serve(ArrayUring *uring, char *error);
 /*
