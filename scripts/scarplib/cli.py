@@ -64,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return run(sys.argv[1:] if argv is None else argv)
     except UserError as error:
-        print(f"scarp: error: {error}", file=sys.stderr)
+        from scarplib.drive.hints import hint
+
+        print(f"scarp: error: {error}{hint(str(error))}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # Whoever reads has had enough: scripts/scarp ends in silence.

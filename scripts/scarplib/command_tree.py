@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
-from scarplib.errors import UserError
+from scarplib.errors import UserError, nearest
 from scarplib.option_types import Parser
 from scarplib.paths import INSTALLED, UNLOCKED
 from scarplib.version import version
@@ -106,6 +107,25 @@ class Tree(Parser):
         )
         self.listed[name] = Command(name, section, help, parser)
         return parser
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What is wrong is said by the command that was told so."""
+        options, rest = self.parse_known_args(args, namespace)
+        if rest:
+            known = [x for each in self.listed[options.command].parser.known()
+                     for x in each.option_strings]  # fmt: skip
+            near = nearest(rest[0].partition("=")[0], known)
+            self.listed[options.command].parser.error(
+                f"unrecognized arguments: {' '.join(rest)}{near}"
+            )
+        return options
+
+    def error(self, message: str) -> NoReturn:
+        """A command that there is not is one of few: those that --help lists."""
+        if match := re.match("argument COMMAND: invalid choice: '(.*?)' ", message):
+            names = [each.name for section in self.sections().values() for each in section]
+            message = f"'{match[1]}' is no command; there are {', '.join(names)}"
+        super().error(message)
 
     def sections(self) -> dict[str, list[Command]]:
         """The commands by their sections, but for those that are of no use here."""

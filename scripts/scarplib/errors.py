@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The error that a user reads as one line, and what of a foreign text may be shown."""
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
 
 def printable(text: str) -> str:
     """On one line, whatever it is: a guest may have chosen it."""
@@ -26,3 +31,11 @@ def of_system(error: OSError) -> str:
     """What the system refused, and of which file, in one line."""
     name = "" if error.filename is None else f"{error.filename}: "
     return printable(f"{name}{error.strerror or error}")
+
+
+def nearest(word: str, allowed: Sequence[str]) -> str:
+    """`; did you mean X?`, or nothing where no word is near."""
+    # The dashes of options are alike whatever follows.
+    bare = {each.lstrip("-"): each for each in allowed}
+    found = difflib.get_close_matches(word.lstrip("-"), bare, 1)
+    return f"; did you mean {bare[found[0]]}?" if found else ""

@@ -4,24 +4,44 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
 from scarplib import scheme_text
-from scarplib.errors import UserError
+from scarplib.errors import UserError, nearest
+
+# Units that may follow a number, and how many of what the option counts each is.
+THOUSANDTHS: Mapping[str, int] = {"%": 10}
+MIBS: Mapping[str, int] = {"M": 1, "MiB": 1, "G": 1 << 10, "GiB": 1 << 10, "T": 1 << 20}
+SECONDS: Mapping[str, int] = {"s": 1, "min": 60, "h": 3600}
+MICROSECONDS: Mapping[str, int] = {"us": 1, "µs": 1, "ms": 1000, "s": 10**6}
+NANOSECONDS: Mapping[str, int] = {"ns": 1, "us": 1000, "µs": 1000, "ms": 10**6, "s": 10**9}
 
 
-def integer(key: str, low: int, high: int) -> Callable[[str], int]:
+def counted(text: str, units: Mapping[str, int]) -> int | None:
+    """12, or 1.5 of a unit, if that is a whole number of what is counted; else None."""
+    if re.fullmatch(r"[+-]?\d+", text, re.ASCII):
+        return int(text)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([^\d\s.]+)", text, re.ASCII)
+    if not match or match[2] not in units:
+        return None
+    value = Fraction(match[1]) * units[match[2]]
+    return int(value) if value.denominator == 1 else None
+
+
+def integer(
+    key: str, low: int, high: int, units: Mapping[str, int] | None = None
+) -> Callable[[str], int]:
     """A parser of whole numbers for argparse whose error names the key and the range."""
 
     def parse(text: str) -> int:
-        try:
-            value = int(text, 10)
-        except ValueError:
-            value = low - 1
-        if not low <= value <= high:
-            raise UserError(f"{key}: '{text}' is not a whole number from {low} to {high}")
+        value = counted(text, units or {})
+        if value is None or not low <= value <= high:
+            also = f", which may have a unit: {', '.join(units)}" if units else ""
+            raise UserError(f"{key}: '{text}' is not a whole number from {low} to {high}{also}")
         return value
 
     return parse
@@ -95,6 +115,28 @@ def one_scheme(text: str) -> str:
         raise UserError(f"--scheme: '{text}' is not one scheme; parameters follow ':' each")
     scheme_text.parse("--scheme", text)
     return text
+
+
+def own_file(key: str, folder: Path) -> Callable[[str], Path]:
+    """A parser for argparse of a file, or of the name of one that comes with Scarp.
+
+    What is printed and written of files of `folder`, such as devices/demo.ini, names them from
+    every folder that the user may be in; so does demo alone.  A file of the user's own goes first.
+    """
+    own = {path.stem: path for path in sorted(folder.iterdir()) if path.is_file()}
+
+    def parse(text: str) -> Path:
+        path = Path(text)
+        if path.exists() and not (path.is_dir() and path.stem in own):
+            return path
+        bare = path.parent in (Path(), Path(folder.name))
+        if bare and path.stem in own and path.suffix in ("", own[path.stem].suffix):
+            return own[path.stem]
+        if bare and (near := nearest(path.stem, list(own))):
+            raise UserError(f"{key}: {text}: no such file{near}")
+        return path
+
+    return parse
 
 
 class Parser(argparse.ArgumentParser):

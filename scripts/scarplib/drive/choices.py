@@ -64,9 +64,10 @@ class Key:
 
 @dataclass(frozen=True)
 class Drive:
-    """A file of devices/."""
+    """A file of devices/; `path` is where it lies."""
 
     file: str
+    path: str
     raw_bytes: int
     channels: int
     dies: int
@@ -151,7 +152,17 @@ def drives() -> list[Drive]:
         said = [line[1:].strip() for line in text.splitlines() if line.startswith("#")]
         what = re.split(r"\.(?:\s|$)", " ".join(said))[0]
         found.append(
-            Drive(path.name, pages * page, shape["channels"], dies, planes, page, cell, what)
+            Drive(
+                path.name,
+                str(path),
+                pages * page,
+                shape["channels"],
+                dies,
+                planes,
+                page,
+                cell,
+                what,
+            )
         )
     return found
 

@@ -8,7 +8,15 @@ from pathlib import Path
 
 from scarplib.command_tree import DRIVES, RESULTS, Tree
 from scarplib.drive.options import add_overwrite, add_scheme, add_seed, add_set
-from scarplib.option_types import add_json, integer
+from scarplib.option_types import (
+    MICROSECONDS,
+    NANOSECONDS,
+    THOUSANDTHS,
+    add_json,
+    integer,
+    own_file,
+)
+from scarplib.paths import DEVICES
 
 
 def _schemes(options: argparse.Namespace) -> int:
@@ -63,11 +71,16 @@ def _add_lists(tree: Tree) -> None:
 
 def _add_age(tree: Tree) -> None:
     age = tree.add("age", DRIVES, "an aged drive in a file, for runs and replays to start", _age)
-    age.add_argument("description", type=Path, metavar="DESCRIPTION", help="a file of devices/")
+    age.add_argument(
+        "description",
+        type=own_file("DESCRIPTION", DEVICES),
+        metavar="DESCRIPTION",
+        help="a drive's, or the name of one: `scarp devices`",
+    )
     age.add_argument("-o", "--output", type=Path, required=True, metavar="IMAGE")
     age.add_argument(
         "--fill",
-        type=integer("--fill", 1, 1000),
+        type=integer("--fill", 1, 1000, THOUSANDTHS),
         default=900,
         metavar="N",
         help="how much of it is written, in thousandths (default: 900)",
@@ -89,7 +102,7 @@ def _add_timeline(tree: Tree) -> None:
     timeline.add_argument("folder", type=Path, metavar="RUN/SCHEME", help="out/latest/baseline")
     timeline.add_argument(
         "--around",
-        type=integer("--around", 0, 2**61),
+        type=integer("--around", 0, 2**61, NANOSECONDS),
         required=True,
         metavar="NS",
         help="the moment, in ns of the drive's clock, as the report and the logs have it",
@@ -97,7 +110,7 @@ def _add_timeline(tree: Tree) -> None:
     timeline.add_argument(
         "--for",
         dest="length",
-        type=integer("--for", 1, 2**50),
+        type=integer("--for", 1, 2**50, MICROSECONDS),
         default=50_000,
         metavar="US",
         help="so many microseconds, a sixth of them before the moment (default: 50000)",

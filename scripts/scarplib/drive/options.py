@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
 
 from scarplib.errors import UserError
-from scarplib.option_types import integer, one_scheme
+from scarplib.option_types import THOUSANDTHS, integer, one_scheme, own_file
 from scarplib.paths import DEVICES
 
 # How full a drive is, in thousandths, of which nothing is said.
@@ -47,7 +46,7 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
     """--overwrite; check_overwrite() is for commands whose drive may be a fresh one."""
     parser.add_argument(
         "--overwrite",
-        type=integer("--overwrite", 0, 2**32 - 2),
+        type=integer("--overwrite", 0, 2**32 - 2, THOUSANDTHS),
         metavar="N",
         help="how much ageing overwrites, in thousandths of what it has written; 0: no GC yet "
         "(default: until steady)",
@@ -75,10 +74,10 @@ def add_drive(parser: argparse.ArgumentParser, device: str) -> None:
     """What a guest's drive may be told; `device` names the usual description."""
     parser.add_argument(
         "--device",
-        type=Path,
+        type=own_file("--device", DEVICES),
         default=DEVICES / f"{device}.ini",
         metavar="FILE",
-        help=f"the drive's description (default: devices/{device}.ini)",
+        help=f"the drive's description, or the name of one (default: {device})",
     )
     add_set(parser)
     parser.add_argument(
@@ -91,9 +90,10 @@ def add_drive(parser: argparse.ArgumentParser, device: str) -> None:
     )
     parser.add_argument(
         "--age",
-        type=integer("--age", 0, 1000),
+        type=integer("--age", 0, 1000, THOUSANDTHS),
         default=AGE,
         metavar="N",
-        help=f"how full the aged drive is, in thousandths; 0: a fresh drive (default: {AGE})",
+        help="how full the aged drive is, in thousandths or as 90%%; 0: a fresh drive "
+        f"(default: {AGE})",
     )
     add_seed(parser, 2**63 - 1)

@@ -12,21 +12,26 @@ from scarplib.guest import realtime
 from scarplib.guest.file_system import chosen
 from scarplib.guest.realtime import ACCELERATORS, BOUND_US, IDLES, Clock
 from scarplib.guest.user_guest import User
-from scarplib.option_types import integer, integers
+from scarplib.option_types import MIBS, MICROSECONDS, SECONDS, integer, integers, own_file
 from scarplib.paths import FIO_JOBS
 
 
 def add_job(parser: argparse.ArgumentParser, usual: str = "") -> None:
     """--job; `usual` names the job that runs unless one is given."""
-    default = f" (default: fio-jobs/{usual}.fio)" if usual else ""
-    parser.add_argument("--job", type=Path, metavar="FILE", help=f"fio job file{default}")
+    default = f" (default: {usual})" if usual else ""
+    parser.add_argument(
+        "--job",
+        type=own_file("--job", FIO_JOBS),
+        metavar="FILE",
+        help=f"fio job file, or the name of one of fio-jobs/{default}",
+    )
 
 
 def add_cpu_limit(parser: argparse.ArgumentParser, usual: int | None, default: str) -> None:
     """--cpu-limit; `default` says in words what `usual` is."""
     parser.add_argument(
         "--cpu-limit",
-        type=integer("--cpu-limit", 10, 7 * 86400),
+        type=integer("--cpu-limit", 10, 7 * 86400, SECONDS),
         default=usual,
         metavar="S",
         help=f"give up on a guest after this many seconds of processor time (default: {default})",
@@ -92,7 +97,7 @@ def add_user(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--memory",
-        type=integer("--memory", 256, 1 << 20),
+        type=integer("--memory", 256, 1 << 20, MIBS),
         metavar="MIB",
         help="the guest's memory (default: 384 and what packages and files need)",
     )
@@ -129,7 +134,7 @@ def _add_clock(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--lateness-bound",
-        type=integer("--lateness-bound", 1, 10**6),
+        type=integer("--lateness-bound", 1, 10**6, MICROSECONDS),
         metavar="US",
         help="with --clock realtime: a run is doubtful if more than a hundredth of its "
         f"completions were later than so many microseconds (default: {BOUND_US})",

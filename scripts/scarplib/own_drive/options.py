@@ -7,7 +7,8 @@ import argparse
 from pathlib import Path
 
 from scarplib.errors import UserError
-from scarplib.option_types import Parser, integer, one_scheme
+from scarplib.option_types import MIBS, THOUSANDTHS, Parser, integer, one_scheme, own_file
+from scarplib.paths import DEVICES
 
 # What each way of `scarp fit` takes; the first is a fit.
 TAKES = {
@@ -32,7 +33,9 @@ USUAL: dict[str, int | str] = {
 def add_probe(parser: Parser) -> None:
     """Of `scarp probe`."""
     parser.add_argument(
-        "drive", type=Path, help="a description (….ini), a block device, or an empty file"
+        "drive",
+        type=own_file("DRIVE", DEVICES),
+        help="a description (….ini), a block device, or an empty file",
     )
     parser.add_argument(
         "-o",
@@ -51,7 +54,7 @@ def add_probe(parser: Parser) -> None:
     )
     parser.add_argument(
         "--mib",
-        type=integer("--mib", 32, 2**24),
+        type=integer("--mib", 32, 2**24, MIBS),
         metavar="N",
         help="how much of the drive (default: all of a description, 2048 of a device)",
     )
@@ -95,7 +98,7 @@ def add_fit(parser: Parser) -> None:
     """Of `scarp fit`."""
     parser.add_argument(
         "input",
-        type=Path,
+        type=own_file("FILE", DEVICES),
         nargs="?",
         metavar="FILE",
         help="a probe; with --check or --beside a description",
@@ -153,7 +156,7 @@ def add_fit(parser: Parser) -> None:
     )
     parser.add_argument(
         "--age",
-        type=integer("--age", 0, 1000),
+        type=integer("--age", 0, 1000, THOUSANDTHS),
         metavar="N",
         help="of --beside: how full the drive is before each run, in thousandths (default: all of "
         "it where something is read, else nothing)",
@@ -185,7 +188,7 @@ def add_fit(parser: Parser) -> None:
     )
     parser.add_argument(
         "--mib",
-        type=integer("--mib", 256, 65536),
+        type=integer("--mib", 256, 65536, MIBS),
         metavar="N",
         help="of --blind: the largest (default: 2048)",
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 from scarplib.errors import UserError, printable
 from scarplib.own_drive.plan import KEPT, MIB, READ, WRITE, Known, Plan
+from scarplib.results.percentiles import percentile
 
 SCHEMA = "scarp-probe-1"
 POINTS = (50, 90, 99, 99.9)
@@ -21,12 +22,6 @@ PARTS = 40
 LEAST, MOST = 32 * MIB, 256 * MIB
 # Of bytes or requests a second: nothing that is measured is slower, and 0 has no logarithm.
 SLOWEST = 1e-6
-
-
-def percentile(values: Sequence[int], point: float) -> int:
-    """By nearest rank, of sorted values."""
-    rank = max(1, -(-len(values) * int(point * 10) // 1000))
-    return values[rank - 1]
 
 
 @dataclass
@@ -41,7 +36,7 @@ class Latencies:
     def of(cls, values: Sequence[int]) -> Latencies:
         """Of these, which need not be sorted."""
         found = sorted(values)
-        points = {f"p{point:g}": percentile(found, point) for point in POINTS}
+        points = {f"p{point:g}": percentile(found, f"{point:g}") for point in POINTS}
         return cls(len(found), sum(found) / len(found), points)
 
 

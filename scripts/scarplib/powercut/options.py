@@ -11,7 +11,7 @@ from scarplib.drive.options import add_overwrite, add_scheme
 from scarplib.errors import UserError
 from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.guest.options import add_cpu_limit, add_job, add_machine, add_user
-from scarplib.option_types import add_json, add_out, integer
+from scarplib.option_types import MIBS, SECONDS, add_json, add_out, integer
 from scarplib.powercut.layout import OVER
 
 _CUT = r"[1-9]\d*"
@@ -69,7 +69,7 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--check-limit",
-        type=integer("--check-limit", 1, 86400),
+        type=integer("--check-limit", 1, 86400, SECONDS),
         default=60,
         metavar="S",
         help="a check that takes longer is stopped, and has failed (default: 60)",
@@ -106,7 +106,7 @@ def add_powercut(parser: argparse.ArgumentParser) -> None:
     add_overwrite(parser)
     parser.add_argument(
         "--most-data",
-        type=integer("--most-data", 1, 1 << 20),
+        type=integer("--most-data", 1, 1 << 20, MIBS),
         default=1024,
         metavar="MIB",
         help="a workload that writes more is refused, as each byte is kept (default: 1024)",

@@ -161,7 +161,7 @@ def main(options: argparse.Namespace) -> int:
     options: as replays/command.py reads them.
     """
     rest: list[str] = options.rest
-    options.description = options.description or str(_DRIVE)
+    options.description = str(options.description or _DRIVE)
     _check(options)
     if options.help:
         print(_program([*rest, "--help"]) + NOTES, end="")

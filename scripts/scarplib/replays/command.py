@@ -11,8 +11,11 @@ import argparse
 from pathlib import Path
 
 from scarplib.command_tree import RUN, Tree
-from scarplib.option_types import scheme_list
+from scarplib.option_types import THOUSANDTHS, counted, own_file, scheme_list
+from scarplib.paths import DEVICES
 
+# Options of scarp-replay that count in thousandths.
+IN_THOUSANDTHS = ("age", "age-overwrite")
 # Options of scarp-array that not every mode has, and the modes that have them.
 OF_MODES = {
     "--drive-slots": ("independent", "striped"),
@@ -40,6 +43,12 @@ def _convert(options: argparse.Namespace) -> int:
     return foreign_traces.convert(options.trace, options.out)
 
 
+def thousandths(text: str) -> str:
+    """90% as the replayer has it; what is no such number is the replayer's to refuse."""
+    value = counted(text, THOUSANDTHS)
+    return text if value is None else str(value)
+
+
 def _split(text: str) -> list[str]:
     return text.split(",")
 
@@ -58,13 +67,13 @@ def _add_replay(tree: Tree) -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("-s", "--scheme")
     # The other commands' names of the next two are --device and --set.
-    parser.add_argument("-d", "--description", "--device")
+    parser.add_argument("-d", "--description", "--device", type=own_file("--description", DEVICES))
     parser.add_argument("-o", "--override", action="append", default=[])
     parser.add_argument("--set", type=_split, action="extend", dest="override")
     parser.add_argument("-i", "--image")
     parser.add_argument("-p", "--params")
     for name in ("seed", "age", "age-overwrite", "age-pattern", "age-seed"):
-        parser.add_argument(f"--{name}")
+        parser.add_argument(f"--{name}", type=thousandths if name in IN_THOUSANDTHS else None)
 
 
 def _add_array(tree: Tree) -> None:
@@ -79,7 +88,7 @@ def _add_array(tree: Tree) -> None:
     )
     parser.add_argument("-m", "--mode")
     parser.add_argument("-j", "--json")
-    parser.add_argument("-d", "--description")
+    parser.add_argument("-d", "--description", type=own_file("--description", DEVICES))
     for name in ("--images", "--replay", "--record", *OF_MODES):
         parser.add_argument(name)
     for name in ("--fresh", "--list", "--version"):

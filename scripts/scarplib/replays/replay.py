@@ -27,8 +27,12 @@ from scarplib.build.replayer import ensure_replay, sources
 from scarplib.device_logs import line_log
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
-from scarplib.errors import UserError
+from scarplib.drive.hints import hint
+from scarplib.errors import UserError, printable_lines
+from scarplib.option_types import own_file
+from scarplib.paths import DEVICES
 from scarplib.replays import foreign_traces
+from scarplib.replays.command import IN_THOUSANDTHS, thousandths
 from scarplib.results import replay_words, replayed
 from scarplib.results.summary import cliff, said_params
 from scarplib.results.table import table_text
@@ -40,6 +44,11 @@ from scarplib.version import version
 # What makes the state that all schemes start from; the last two belong to the runs, too.
 _STATE = ("age", "age-overwrite", "age-pattern", "age-seed", "description", "seed")
 _SHARED = ("description", "seed", "params")
+# Who waits for a hint has waited for an error before.
+_HINT_S = 5
+# Options whose values the replayer has in other words.
+_DEVICE = ("-d", "--description", "--device")
+_IN_THOUSANDTHS = tuple(f"--{name}" for name in IN_THOUSANDTHS)
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,8 @@ def _table_of_one(given: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="scarp-replay-") as scratch:
         path = Path(scratch) / "replay.json"
         done = subprocess.run([str(ensure_replay()), *given, "--json", str(path)], check=False)
+        if done.returncode:
+            _hint(given)
         # Without a workload an image is saved, and there is nothing to show.
         if done.returncode or not path.is_file():
             return done.returncode
@@ -68,6 +79,22 @@ def _table_of_one(given: list[str]) -> int:
     if said := replay_words.no_collection([result]):
         print(f"\n{said}")
     return 0
+
+
+def _hint(given: list[str]) -> None:
+    """Behind what the replayer has refused; it is asked again, as a terminal alone heard it."""
+    short = ["--quiet", "--requests", "1", "--warmup", "0", "--json", "/dev/null"]
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        done = subprocess.run(
+            [str(ensure_replay()), *given, *short],
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=_HINT_S,
+            check=False,
+        )
+        if said := hint(printable_lines(done.stderr.strip())):
+            print(f"scarp: {said.removeprefix('; ')}", file=sys.stderr)
 
 
 def _option_words(options: argparse.Namespace, names: tuple[str, ...]) -> list[str]:
@@ -299,21 +326,25 @@ def _write(
     (folder / "summary.json").write_text(json.dumps(whole, indent=1) + "\n")
 
 
-def _in_the_replayers_words(given: list[str]) -> list[str]:
-    """--device and --set are what all other commands have."""
+def in_the_replayers_words(given: list[str]) -> list[str]:
+    """--device and --set are what all other commands have; a drive may be named."""
     words: list[str] = []
     rest = iter(given)
     for word in rest:
         name, equals, value = word.partition("=")
-        if name not in ("--device", "--set"):
+        if name.startswith("-d") and name != "-d":
+            name, equals, value = "-d", "=", word.removeprefix("-d")
+        if name not in (*_DEVICE, *_IN_THOUSANDTHS, "--set"):
             words.append(word)
             continue
         if not equals:
             value = next(rest, "")
         if not value:
             raise UserError(f"{name}: needs a value")
-        if name == "--device":
-            words += ["--description", value]
+        if name in _IN_THOUSANDTHS:
+            words += [name, thousandths(value)]
+        elif name in _DEVICE:
+            words += ["--description", str(own_file("--description", DEVICES)(value))]
         else:
             words += [word for key in value.split(",") for word in ("--override", key)]
     return words
@@ -321,7 +352,7 @@ def _in_the_replayers_words(given: list[str]) -> list[str]:
 
 def main(options: argparse.Namespace) -> int:
     """Which of the three it is; `options` as replays/command.py reads them."""
-    given = _in_the_replayers_words(options.typed)
+    given = in_the_replayers_words(options.typed)
     asked = Asked(options, options.rest)
     _check_age(options)
     if options.schemes:

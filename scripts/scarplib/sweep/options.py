@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from scarplib.errors import UserError
-from scarplib.option_types import Parser, add_cores
-from scarplib.paths import OUT
+from scarplib.option_types import Parser, add_cores, own_file
+from scarplib.paths import DEVICES, OUT
 
 
 def _seeds(text: str) -> tuple[int, ...]:
@@ -26,7 +26,8 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 
 def _devices(text: str) -> tuple[str, ...]:
-    names = tuple(text.split(","))
+    own = own_file("--devices", DEVICES)
+    names = tuple(str(own(name)) for name in text.split(","))
     stems = [Path(name).stem for name in names]
     for name, stem in zip(names, stems, strict=True):
         if not Path(name).is_file():
