@@ -8,6 +8,7 @@ here that text is read again.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from scarplib.drive import choices
 from scarplib.errors import nearest
@@ -26,7 +27,7 @@ _LISTS = (
     re.compile(r"'([^']*)' is no \w+; there are (.*)"),
 )
 # A need of a scheme's, by the key that the engine names, and which of devices/ meet it.
-_NEEDS = {
+_NEEDS: dict[str, Callable[[choices.Drive], bool]] = {
     "geometry.planes_per_die": lambda drive: drive.planes > drive.dies,
     "geometry.channels": lambda drive: drive.channels > 1,
 }

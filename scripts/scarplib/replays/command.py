@@ -73,7 +73,7 @@ def _add_replay(tree: Tree) -> None:
     parser.add_argument("-i", "--image")
     parser.add_argument("-p", "--params")
     for name in ("seed", "age", "age-overwrite", "age-pattern", "age-seed"):
-        parser.add_argument(f"--{name}", type=thousandths if name in IN_THOUSANDTHS else None)
+        parser.add_argument(f"--{name}", type=thousandths if name in IN_THOUSANDTHS else str)
 
 
 def _add_array(tree: Tree) -> None:
