@@ -18,6 +18,7 @@
 #include "stat/state.h"
 #include "media/state.h"
 #include "causes/state.h"
+#include "turns/state.h"
 #include "nand/state.h"
 #include "blocks/state.h"
 #include "pack/state.h"
@@ -41,6 +42,7 @@ struct ScarpDrive {
     ScarpCore core;
     ScarpStat stat;
     ScarpMedia media;
+    ScarpTurns turns;
     ScarpNand nand;
     ScarpBlocks blocks;
     ScarpPack pack;

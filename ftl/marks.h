@@ -444,9 +444,6 @@
     MARK(program_joins_no_more, \
          "a program did not join a collection, as enough had run and others " \
          "waited longer") \
-    MARK(row_goes_on, \
-         "the host had its turn after a row of collections, and some of it " \
-         "has waited for all of that row and still does") \
     MARK(collection_joined_host, \
          "a command of a collection joined one of the host's") \
     MARK(erases_together, "victims of several planes were erased together") \
@@ -454,8 +451,6 @@
          "programs of merges ran together in several planes") \
     MARK(aligned_mates, \
          "programs of host and collection went to aligned blocks together") \
-    MARK(yielded_to_read, "a collection stood back for a read") \
-    MARK(yielded_to_program, "a collection stood back for a program") \
     MARK(collection_after_reads, \
          "a collection that was due waited until the reads had been served") \
     MARK(collected_after_reads_had_gone, \
@@ -463,17 +458,10 @@
          "die") \
     MARK(program_without_page, \
          "a program of the host waited, as its plane had no page for it") \
-    MARK(translation_program_first, \
-         "a program of translation units was older than the host's") \
-    MARK(program_before_read, "a program went before a younger read") \
     MARK(program_after_passed_reads, \
          "a program went before reads, as enough had gone before it") \
-    MARK(redirected_after_passed_reads, \
-         "programs went to another plane before reads, as enough had gone") \
-    MARK(redirected_before_siblings, \
-         "programs went to another plane before younger ones of the die") \
-    MARK(pad_after_passed_reads, \
-         "a page without data went before reads, as enough had gone") \
+    MARK(redirected_when_owed, \
+         "programs went to another plane, as enough others had gone before") \
     MARK(pad_before_programs, \
          "a page without data went before programs, as enough had gone") \
     MARK(moved_read_goes_first, \
@@ -482,8 +470,6 @@
          "a collection went before reads, as programs waited for its room") \
     MARK(resumed_before_reads, \
          "what was suspended went on before reads, as enough had been served") \
-    MARK(collection_before_reads, \
-         "a collection began before reads that it was to wait for") \
     MARK(all_reads_had_moved, \
          "a die had reads waiting, and not one of them was still there") \
     MARK(drained_again, \

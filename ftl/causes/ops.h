@@ -29,12 +29,6 @@ static inline void scarp_clock_turn(ScarpDieClock *clock, int64_t now_ns,
     clock->activity = activity;
 }
 
-/* Time that the die has worked for the host, without its current activity. */
-static inline int64_t scarp_clock_host_ns(const ScarpDieClock *clock)
-{
-    return clock->spent_ns[DIE_HOST_READ] + clock->spent_ns[DIE_HOST_PROGRAM];
-}
-
 /* ---- A flash command's account ----------------------------------------- */
 
 /*

@@ -20,6 +20,7 @@ static const Step steps[] = {
     { "core", scarp_core_init, scarp_core_clear },
     { "stat", scarp_stat_init, scarp_stat_clear },
     { "media", scarp_media_init, scarp_media_clear },
+    { "turns", scarp_turns_init, scarp_turns_clear },
     { "nand", scarp_nand_init, scarp_nand_clear },
     { "blocks", scarp_blocks_init, scarp_blocks_clear },
     { "pack", scarp_pack_init, scarp_pack_clear },
@@ -202,11 +203,6 @@ bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
     if (!scarp_at_rest(drive, error)) {
         return false;
     }
-    /*
-     * Images have no counts of turns, and the drive itself must have the same
-     * future.
-     */
-    scarp_gc_counts_end(drive);
     return scarp_image_save(drive, path, error);
 }
 

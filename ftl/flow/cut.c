@@ -147,7 +147,7 @@ static void count_die(const ScarpDrive *drive, uint32_t die,
     g_autoptr(GPtrArray) loaded = g_ptr_array_new();
 
     scarp_nand_cut(drive, die, working, loaded);
-    what->suspended += scarp_nand_is_suspended(drive, die);
+    what->suspended += scarp_nand_suspended(drive, die) != NULL;
     what->reads += !working->len && !loaded->len &&
                    scarp_nand_runs(drive, die);
     for (guint i = 0; i < working->len; i++) {

@@ -67,7 +67,7 @@ void scarp_flow_die_work(ScarpDrive *drive, uint32_t die)
         if (scarp_nand_run(drive, die, cmd)) {
             try_behind(drive, die);
         }
-    } else if (scarp_nand_is_suspended(drive, die)) {
+    } else if (scarp_nand_suspended(drive, die)) {
         scarp_nand_resume(drive, die);
     } else {
         scarp_nand_rest(drive, die, scarp_gc_holds(drive, die));

@@ -9,7 +9,9 @@
  *     ended.c       whose a flash command is that has ended
  *     mapped.c      what has waited for its entry of the mapping
  *     die.c         a die's events, and what it does next
+ *     waiting.c     who waits at a die, and who is owed the next turn
  *     pick.c        which of the flash commands that wait runs next
+ *     take.c        how it leaves its queue
  *     redirect.c    what waits for a plane that can take nothing any more
  *     multiplane*.c which others run with it, in a multi-plane command
  *     observe.c     what observers of flash commands are told
@@ -66,7 +68,7 @@ void scarp_flow_die_event(ScarpDrive *drive, uint32_t die);
 void scarp_flow_channel_event(ScarpDrive *drive, uint32_t channel);
 void scarp_flow_die_work(ScarpDrive *drive, uint32_t die);
 
-/* ---- pick.c, multiplane.c ----------------------------------------------- */
+/* ---- waiting.c, pick.c, take.c, multiplane.c ----------------------------- */
 
 /* cmd, which may be NULL, came before best; or there is no best. */
 static inline bool scarp_flow_is_older(const ScarpFlashCmd *cmd,
@@ -75,9 +77,48 @@ static inline bool scarp_flow_is_older(const ScarpFlashCmd *cmd,
     return cmd && (!best || scarp_flash_seq(cmd) < scarp_flash_seq(best));
 }
 
+/* Those who wait at a die: the oldest of each kind. */
+typedef struct {
+    const ScarpFlashCmd *read;
+    const ScarpFlashCmd *program; /* of the host or the mapping; has a page */
+    const ScarpFlashCmd *pageless; /* a program whose plane has no page now */
+    const ScarpFlashCmd *copy; /* of another die's collection */
+    const ScarpFlashCmd *pad;  /* a page in whose cells a pad can go */
+    const ScarpFlashCmd *suspended;
+} ScarpWaiting;
+
+ScarpWaiting scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die);
+/*
+ * Returns the oldest that reads go before and that can go; if none can, the
+ * oldest that has no page; or NULL.
+ */
+const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
+                                             const ScarpWaiting *w);
+/* Returns the waiter whom reads have passed over as often as they may, or NULL. */
+const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
+                                            uint32_t die,
+                                            const ScarpWaiting *w);
+/* A read goes before all programs and pads that can go. */
+bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w);
+/* A pad goes before programs: these have passed it over as often as they may. */
+bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
+                            const ScarpWaiting *w, const ScarpFlashCmd *owed);
+
 typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } ScarpPick;
 /* NULL: nothing can run.  It is out of its queue; a program has its page. */
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);
+/*
+ * Takes the oldest read that has not moved, or returns NULL. *w is what waits
+ * after reads that have moved were put elsewhere.
+ */
+ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
+                                    ScarpWaiting *w);
+/* Takes w->program, which gets its page. */
+ScarpFlashCmd *scarp_flow_take_program(ScarpDrive *drive, uint32_t die,
+                                       const ScarpWaiting *w);
+/* Takes the oldest command of a collection that can go, if it is such a pick. */
+ScarpFlashCmd *scarp_flow_take_gc(ScarpDrive *drive, uint32_t die,
+                                  ScarpPick pick);
 /* Mates from the die's other planes join lead. */
 void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *lead);

@@ -82,40 +82,16 @@ static bool same_offset(const ScarpDrive *drive, uint32_t p,
            scarp_page_offset(drive, p, origin, stream) == page;
 }
 
-/* Of what the host waits for at the die nothing is older. */
-static bool is_oldest(const ScarpDrive *drive, uint32_t die,
-                      const ScarpFlashCmd *program)
+/* The program may go with a collection before others that the host waits for. */
+static bool may_join(const ScarpDrive *drive, uint32_t die,
+                     const ScarpFlashCmd *program)
 {
-    static const ScarpQueueKind kinds[] = {
-        QUEUE_READS, QUEUE_PROGRAMS, QUEUE_MAP,
-    };
-    uint32_t first = scarp_die_plane(drive, die);
+    bool may = !scarp_gc_owes_host(drive, die) ||
+               scarp_flash_seq(program) ==
+                   scarp_nand_oldest(drive, die, SCARP_HOST_QUEUES);
 
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
-            if (scarp_flow_is_older(scarp_nand_head(drive, p, kinds[i]), program)) {
-                return false;
-            }
-        }
-    }
-    return !scarp_flow_pairs(drive) ||
-           !scarp_flow_is_older(scarp_flow_pressed(drive, die, true), program);
-}
-
-/*
- * A program that joins a collection may make the next one due.  What cannot
- * join would wait for as long as such programs come; so when there were enough
- * collections in a row, they keep to their order.
- */
-static bool __attribute__((noinline)) waits_its_turn(
-    const ScarpDrive *drive, uint32_t p, const ScarpFlashCmd *program)
-{
-    uint32_t die = scarp_plane_die(drive, p);
-    bool waits = scarp_gc_goes_on_and_on(drive, die) &&
-                 !is_oldest(drive, die, program);
-
-    scarp_mark_if(drive, program_joins_no_more, waits);
-    return waits;
+    scarp_mark_if(drive, program_joins_no_more, !may);
+    return may;
 }
 
 static ScarpFlashCmd *take_program(ScarpDrive *drive, uint32_t p,
@@ -129,7 +105,7 @@ static ScarpFlashCmd *take_program(ScarpDrive *drive, uint32_t p,
         return NULL;
     }
     if (scarp_flash_is_gc(lead) && !scarp_flash_is_gc(cmd) &&
-        waits_its_turn(drive, p, cmd)) {
+        !may_join(drive, scarp_plane_die(drive, p), cmd)) {
         return NULL;
     }
     scarp_flash_set_aligned(cmd, scarp_flash_aligned(lead));
@@ -138,7 +114,6 @@ static ScarpFlashCmd *take_program(ScarpDrive *drive, uint32_t p,
         scarp_gc_cmd_started(drive, cmd);
     } else {
         scarp_flash_waited(drive, cmd);
-        scarp_nand_program_joins(drive, scarp_plane_die(drive, p));
         scarp_flow_place_program(drive, cmd);
     }
     return cmd;

@@ -66,7 +66,6 @@ bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die)
             }
             cmd = scarp_nand_dequeue(drive, queue, scarp_nand_first_link(queue));
             scarp_flash_waited(drive, cmd);
-            scarp_nand_program_goes(drive, die);
             scarp_buffer_redirect(drive, cmd, to);
             moved = true;
             head = scarp_nand_head(drive, p, QUEUE_PROGRAMS);

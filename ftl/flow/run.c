@@ -190,16 +190,6 @@ bool scarp_shut_down(ScarpDrive *drive, GError **error)
     return true;
 }
 
-#ifdef SCARP_CHECKED
-/* Nobody waits, so nobody has been passed; an image has no such counts. */
-static void check_none_passed(const ScarpDrive *drive)
-{
-    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
-        g_assert(scarp_nand_none_passed(drive, die));
-    }
-}
-#endif
-
 bool scarp_at_rest(const ScarpDrive *drive, GError **error)
 {
     if (!scarp_quiescent(drive, error)) {
@@ -209,9 +199,6 @@ bool scarp_at_rest(const ScarpDrive *drive, GError **error)
         scarp_map_at_rest(drive) &&
         !scarp_nand_any_kicked(drive) && parity_rests(drive) &&
         scarp_event_next_ns(drive) == SCARP_TIME_NEVER) {
-#ifdef SCARP_CHECKED
-        check_none_passed(drive);
-#endif
         return true;
     }
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,

@@ -13,6 +13,7 @@ bool scarp_gc_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
     scarp_pool_init(&gc->copies, sizeof(ScarpCopy));
     gc->plane = scarp_table_zeroed(drive->geo.n_planes * sizeof(ScarpGcPlane));
     gc->map_packer = g_new0(ScarpPacker, drive->geo.n_planes);
+    gc->refused = SCARP_NONE;
     gc->die = scarp_table_zeroed(drive->geo.n_dies * sizeof(ScarpGcDie));
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         gc->plane[p].job.plane = p;

@@ -44,11 +44,6 @@ static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
 /* Takes the next steps that the job may take. */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
 
-/* gc/trigger.c: a collection begins in the die */
-void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die);
-/* A collection has ended.  If the host does not wait, so has the row. */
-void scarp_gc_row_may_end(ScarpDrive *drive, uint32_t die);
-
 /*
  * gc/job.c: for every kind of job; the caller has set origin, plane and victim.
  */

@@ -176,7 +176,6 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
                   scarp_in_device(drive));
     scarp_map_collected(drive, job->plane);
     scarp_nand_set_collecting(drive, index, --die->jobs);
-    scarp_gc_row_may_end(drive, index);
     if (job->begun) {
         job->begun = false;
         drive->stats.gc_busy_ns += scarp_stat_since(drive, job->begin_ns);
@@ -256,7 +255,8 @@ void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
     uint32_t die = scarp_plane_die(drive, job->plane);
 
     job->running = true;
-    scarp_gc_count_in_a_row(drive, die);
+    scarp_turn_passed(drive, PASS_COLLECTIONS, die,
+                      scarp_nand_oldest(drive, die, SCARP_HOST_QUEUES));
     /*
      * Work ahead of time moves one page a step; a pacing policy may allow less.
      */
@@ -343,7 +343,6 @@ static void __attribute__((noinline)) take_page(ScarpDrive *drive,
 
     if (scarp_flash_promised(cmd)) {
         scarp_plane_promise(drive, p, -1);
-        scarp_nand_guest_goes(drive, cmd);
     }
     scarp_flash_set_ppn(cmd, job->merge ? scarp_merge_take(drive, p)
         : scarp_flash_aligned(cmd)

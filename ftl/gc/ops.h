@@ -66,8 +66,6 @@ void scarp_gc_hold_ended(ScarpDrive *drive);
 /* Implement scarp_hold_collections() and scarp_collect_now(). */
 void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns);
 uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks);
-/* At rest nobody waits for a turn: no collections count for one any more. */
-void scarp_gc_counts_end(ScarpDrive *drive);
 /* Starts one collection of the die, if one is due and none runs. */
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);
 
@@ -169,9 +167,11 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 
 /*
  * True when so many collections of the die have begun while the host waited
- * that it must take in nothing that makes the next ones due.
+ * that nothing may come in that makes the next ones due. Without this limit
+ * they would be due for ever: by copies from other dies, or by programs that
+ * join the die's own (gc-par), while a read waits.
  */
-bool scarp_gc_goes_on_and_on(const ScarpDrive *drive, uint32_t die);
+bool scarp_gc_owes_host(const ScarpDrive *drive, uint32_t die);
 
 /* gc/instant.c: collects one victim without time; false: there is none. */
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);

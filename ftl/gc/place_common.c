@@ -9,7 +9,7 @@
 
 bool scarp_place_room(const ScarpDrive *drive, uint32_t p)
 {
-    if (scarp_gc_goes_on_and_on(drive, scarp_plane_die(drive, p))) {
+    if (scarp_gc_owes_host(drive, scarp_plane_die(drive, p))) {
         scarp_mark(drive, nothing_taken_in);
         return false;
     }

@@ -2,12 +2,11 @@
  * Whose collection may change entries of the mapping next, where the mapping has
  * room for so many changes at a time (demand).
  *
- * A plane whose victim had no room would be passed over for ever by those that
- * are asked before it, or have fewer valid units.  So of the planes that were
- * refused the one whose program waits longest has a turn: when as many
- * collections as there are planes have begun since, the others wait for it, but
- * not while its die collects in another plane.  The turn ends when it begins, or
- * is due no more, or no program of the host waits there for a page.
+ * A plane whose victim had no room could be passed over for ever by planes that
+ * are asked before it, or whose victims have fewer valid units. So gc remembers
+ * the refused plane whose program waits longest. When that program is owed its
+ * turn, the other planes wait for this plane's collection, but not while its die
+ * collects in another plane.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,42 +18,35 @@ static const ScarpFlashCmd *host_in_need(const ScarpDrive *drive, uint32_t p)
     return scarp_gc_due(drive, p) ? scarp_gc_waits_for_page(drive, p) : NULL;
 }
 
-/* It was refused: it is next, if nobody is whose program is older. */
-static void refuse(ScarpDrive *drive, uint32_t p)
-{
-    ScarpGc *gc = &drive->gc;
-    const ScarpFlashCmd *own = host_in_need(drive, p);
-    const ScarpFlashCmd *next = gc->turns ? host_in_need(drive, gc->refused) : NULL;
-
-    if (own && (!next || scarp_flash_seq(own) < scarp_flash_seq(next))) {
-        gc->refused = p;
-        gc->turns = MAX(gc->turns, 1);
-    }
-}
-
 bool scarp_gc_has_room(ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
-    ScarpGc *gc = &drive->gc;
-    bool behind = false;
+    uint32_t *refused = &drive->gc.refused;
+    const ScarpFlashCmd *waiter, *own;
+    bool behind;
 
     if (!scarp_map_can(drive, MAP_FETCHES)) {
         return true;
     }
-    if (gc->turns && (scarp_map_changes_nothing(drive) ||
-                      !host_in_need(drive, gc->refused))) {
-        gc->turns = 0; /* all of the room is there; so it is after a load */
+    if (*refused != SCARP_NONE && (scarp_map_changes_nothing(drive) ||
+                                   !host_in_need(drive, *refused))) {
+        *refused = SCARP_NONE; /* all of the room is there, or nobody waits */
     }
-    if (gc->turns > drive->geo.n_planes && p != gc->refused) {
-        behind = !scarp_nand_collecting(drive,
-                                        scarp_plane_die(drive, gc->refused));
-    }
+    waiter = *refused == SCARP_NONE ? NULL : host_in_need(drive, *refused);
+    behind = waiter && p != *refused &&
+             scarp_turn_owed(drive, PASS_UPDATES, 0, scarp_flash_seq(waiter)) &&
+             !scarp_nand_collecting(drive, scarp_plane_die(drive, *refused));
     if (!scarp_map_may_collect(drive, victim, behind)) {
-        refuse(drive, p);
         scarp_mark_if(drive, collection_waits_its_turn, behind);
+        own = host_in_need(drive, p);
+        if (own && (!waiter || scarp_flash_seq(own) < scarp_flash_seq(waiter))) {
+            *refused = p;
+        }
         return false;
     }
-    if (gc->turns) {
-        gc->turns = p == gc->refused ? 0 : gc->turns + 1;
+    if (waiter && p != *refused) {
+        scarp_turn_passed(drive, PASS_UPDATES, 0, scarp_flash_seq(waiter));
+    } else {
+        *refused = SCARP_NONE;
     }
     return true;
 }

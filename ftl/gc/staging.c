@@ -61,7 +61,7 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
             job->away--;
             if (scarp_plane_die(drive, job->plane) !=
                 scarp_plane_die(drive, p)) {
-                scarp_nand_guest_comes(drive, cmd);
+                scarp_flash_set_guest(cmd);
             }
         }
     }

@@ -65,9 +65,6 @@ typedef struct {
     uint32_t jobs;     /* collections that run in its planes */
     uint32_t begun;    /* those of them that have begun */
     int64_t window_ns; /* when begun became more than 0 */
-    uint32_t in_a_row; /* began while the host waited, and: */
-    int64_t host_ns;   /* the die had worked for it for so long, and no longer */
-    uint64_t row_seq;  /* what is older waited when the row began */
 } ScarpGcDie;
 
 typedef struct {
@@ -76,8 +73,7 @@ typedef struct {
     ScarpGcDie *die;
     ScarpPool copies;
     int64_t hold_until_ns; /* until then no collection begins by itself */
-    uint32_t refused; /* gc/room.c: the plane that had no room, when: */
-    uint32_t turns;   /* > 0: collections that began elsewhere since, and one */
+    uint32_t refused; /* gc/room.c: the plane that waits for room, or none */
 } ScarpGc;
 
 #endif /* SCARP_GC_STATE_H */

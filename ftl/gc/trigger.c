@@ -149,92 +149,11 @@ void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
     }
 }
 
-/*
- * A die that collects and lets nothing of the host begin may have its next
- * collections made due for ever: by what it takes in from other dies, or by
- * programs of the host that join its own (gc-par), while a read waits.  So many
- * in a row for each plane are enough; for one of a few blocks, each of them once.
- */
-#define IN_A_ROW_MOST 64
-
-static uint32_t most_in_a_row(const ScarpDrive *drive)
+bool scarp_gc_owes_host(const ScarpDrive *drive, uint32_t die)
 {
-    return MIN(IN_A_ROW_MOST, drive->desc.blocks_per_plane) *
-           drive->desc.planes_per_die;
-}
-
-/* What joins a collection's command is in the time of that one. */
-static bool host_had_a_turn(const ScarpDrive *drive, uint32_t die)
-{
-    return drive->gc.die[die].host_ns != scarp_nand_host_ns(drive, die);
-}
-
-static bool host_waits(const ScarpDrive *drive, uint32_t die)
-{
-    return scarp_nand_queued(drive, die, QUEUE_READS) ||
-           scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
-}
-
-/* Something of the host that came before seq. */
-static bool host_waits_since(const ScarpDrive *drive, uint32_t die,
-                             uint64_t seq)
-{
-    uint32_t first = scarp_die_plane(drive, die);
-
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        const ScarpFlashCmd *read = scarp_nand_head(drive, p, QUEUE_READS);
-        const ScarpFlashCmd *program = scarp_nand_head(drive, p,
-                                                       QUEUE_PROGRAMS);
-
-        if ((read && scarp_flash_seq(read) < seq) ||
-            (program && scarp_flash_seq(program) < seq)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void scarp_gc_count_in_a_row(ScarpDrive *drive, uint32_t die)
-{
-    ScarpGcDie *gc = &drive->gc.die[die];
-
-    if (host_had_a_turn(drive, die)) {
-        /* A turn may be too short for all who have waited since it began. */
-        if (!gc->in_a_row || !host_waits_since(drive, die, gc->row_seq)) {
-            gc->in_a_row = 0;
-        } else {
-            scarp_mark(drive, row_goes_on);
-        }
-        gc->host_ns = scarp_nand_host_ns(drive, die);
-    }
-    if (host_waits(drive, die)) {
-        if (!gc->in_a_row) {
-            gc->row_seq = scarp_seq_count(drive);
-        }
-        gc->in_a_row++;
-    }
-}
-
-void scarp_gc_row_may_end(ScarpDrive *drive, uint32_t die)
-{
-    /* What waited may have joined, so that the host had no turn. */
-    if (!host_waits(drive, die)) {
-        drive->gc.die[die].in_a_row = 0;
-    }
-}
-
-void scarp_gc_counts_end(ScarpDrive *drive)
-{
-    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
-        drive->gc.die[die].in_a_row = 0;
-    }
-    drive->gc.turns = 0;
-}
-
-bool scarp_gc_goes_on_and_on(const ScarpDrive *drive, uint32_t die)
-{
-    return drive->gc.die[die].in_a_row >= most_in_a_row(drive) &&
-           !host_had_a_turn(drive, die);
+    return scarp_turn_limit_reached(drive, PASS_COLLECTIONS, die) &&
+           scarp_turn_owed(drive, PASS_COLLECTIONS, die,
+                           scarp_nand_oldest(drive, die, SCARP_HOST_QUEUES));
 }
 
 /* ---- By request --------------------------------------------------------- */

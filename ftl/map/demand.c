@@ -108,6 +108,7 @@ static bool init(ScarpDrive *drive, GError **error)
     }
     demand = drive->map.demand = g_new0(ScarpDemand, 1);
     demand->n_entries = n;
+    scarp_turns_scale(drive, PASS_USES, n);
     init_entries(demand);
     init_units(drive, demand);
     return true;

@@ -43,6 +43,7 @@ typedef struct {
 /* A read or a unit that waits for its entry. */
 struct ScarpMapWait {
     ScarpMapWait *next;
+    uint64_t seq;
     ScarpFlashCmd *read;
     ScarpUnit *unit;
     uint32_t lpn;
@@ -97,7 +98,7 @@ struct ScarpDemand {
     EntryList probation, protected;
     uint32_t n_dirty, n_leaving;
     WaitList for_entry; /* those that found no unused entry */
-    uint64_t passed;    /* uses of entries meanwhile, since one was given */
+    uint64_t n_waited;  /* that have ever waited for an entry */
     WaitList ready;
 
     /* Translation units. */

@@ -5,12 +5,6 @@
  */
 #include "map/demand.h"
 
-/*
- * So many uses of entries, for each entry, go before those that wait for one:
- * more would hold all entries for as long as they come.
- */
-#define PASSED_MOST 4
-
 /* ---- Lists -------------------------------------------------------------- */
 
 static void list_push(ScarpDemand *demand, EntryList *list, uint32_t i)
@@ -244,7 +238,7 @@ static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
 
     *hit = i != SCARP_NONE && !(demand->entry[i].state & ENTRY_LOADING);
     if (*hit && demand->for_entry.n &&
-        demand->passed++ >= (uint64_t)PASSED_MOST * demand->n_entries) {
+        !scarp_turn_may_pass(drive, PASS_USES, 0, demand->for_entry.head->seq)) {
         scarp_mark(drive, hit_waits_its_turn);
         *hit = false;
         drive->stats.map_misses++;
@@ -291,7 +285,8 @@ static ScarpMapWait *wait_new(ScarpDrive *drive, uint32_t lpn)
 {
     ScarpMapWait *wait = scarp_pool_take(&drive->map.demand->waits);
 
-    *wait = (ScarpMapWait) { .lpn = lpn };
+    *wait = (ScarpMapWait) { .lpn = lpn,
+                             .seq = drive->map.demand->n_waited++ };
     scarp_wait_push(&drive->map.demand->for_entry, wait);
     drive->map.wants = true;
     return wait;
@@ -404,9 +399,6 @@ void scarp_entries_feed(ScarpDrive *drive)
 
     while (fed && demand->for_entry.n) {
         fed = feed_one(drive, demand->for_entry.head);
-        if (fed) {
-            demand->passed = 0;
-        }
     }
 }
 

@@ -15,34 +15,18 @@ static void wake_when_free(ScarpDrive *drive, uint32_t c)
                          drive->nand.channel[c].free_ns);
 }
 
-/*
- * With controller.gc_first_on_channel: so many of a collection's go before what
- * waited first, or that would wait for as long as other dies collect.
- */
-#define GC_FIRST_MOST 1000
-
-static bool collections_first(ScarpChannel *channel)
-{
-    uint32_t waiter = channel->wait[WAIT_ANY].head;
-
-    if (waiter == SCARP_NONE) {
-        return true;
-    }
-    if (channel->passed != waiter) {
-        channel->passed = waiter;
-        channel->times = 0;
-    }
-    if (channel->times++ < GC_FIRST_MOST) {
-        return true;
-    }
-    channel->passed = SCARP_NONE;
-    return false;
-}
-
 static bool is_awaited(const ScarpChannel *channel)
 {
     return channel->wait[WAIT_ANY].head != SCARP_NONE ||
            channel->wait[WAIT_GC].head != SCARP_NONE;
+}
+
+static const ScarpFlashCmd *group_of(const ScarpDrive *drive, uint32_t waiter)
+{
+    const ScarpDie *die = &drive->nand.die[waiter / 2];
+
+    /* A waiter from behind may have become current meanwhile. */
+    return waiter % 2 && die->ahead ? die->ahead : die->current;
 }
 
 /* Commands that run together have the channel together. */
@@ -57,11 +41,31 @@ static bool has_gc(const ScarpFlashCmd *group)
 static ScarpChannelQueue *queue_of(ScarpDrive *drive, ScarpChannel *channel,
                                    uint32_t waiter)
 {
-    const ScarpDie *die = &drive->nand.die[waiter / 2];
     bool first = drive->desc.gc_first_on_channel &&
-                 has_gc(waiter % 2 ? die->ahead : die->current);
+                 has_gc(group_of(drive, waiter));
 
     return &channel->wait[first ? WAIT_GC : WAIT_ANY];
+}
+
+/* Transfers of collections go first, if there are any. */
+static ScarpChannelQueue *next_queue(ScarpDrive *drive, uint32_t c)
+{
+    ScarpChannelQueue *wait = drive->nand.channel[c].wait;
+    uint64_t seq;
+
+    if (wait[WAIT_GC].head == SCARP_NONE) {
+        return &wait[WAIT_ANY];
+    }
+    if (wait[WAIT_ANY].head == SCARP_NONE) {
+        return &wait[WAIT_GC];
+    }
+    seq = group_of(drive, wait[WAIT_ANY].head)->seq;
+    if (scarp_turn_may_pass(drive, PASS_TRANSFERS, c, seq)) {
+        scarp_mark(drive, collection_first_on_channel);
+        return &wait[WAIT_GC];
+    }
+    scarp_mark(drive, channel_after_collections);
+    return &wait[WAIT_ANY];
 }
 
 bool scarp_channel_request(ScarpDrive *drive, uint32_t waiter)
@@ -92,22 +96,10 @@ bool scarp_channel_request(ScarpDrive *drive, uint32_t waiter)
 bool scarp_channel_event(ScarpDrive *drive, uint32_t c, uint32_t *die)
 {
     ScarpChannel *channel = &drive->nand.channel[c];
-    ScarpChannelQueue *queue =
-        &channel->wait[channel->wait[WAIT_GC].head != SCARP_NONE &&
-                               collections_first(channel) ? WAIT_GC
-                                                          : WAIT_ANY];
+    ScarpChannelQueue *queue = next_queue(drive, c);
     uint32_t waiter = queue->head;
     bool behind;
 
-    scarp_mark_if(drive, collection_first_on_channel,
-                  queue == &channel->wait[WAIT_GC] &&
-                  channel->wait[WAIT_ANY].head != SCARP_NONE);
-    scarp_mark_if(drive, channel_after_collections,
-                  queue == &channel->wait[WAIT_ANY] &&
-                  channel->wait[WAIT_GC].head != SCARP_NONE);
-    if (queue == &channel->wait[WAIT_ANY]) {
-        channel->passed = SCARP_NONE; /* when it waits again, the count is new */
-    }
     *die = waiter / 2;
     queue->head = drive->nand.die[*die].channel_next[waiter % 2];
     behind = scarp_channel_granted(drive, waiter);

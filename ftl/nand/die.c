@@ -157,7 +157,7 @@ ScarpLook scarp_nand_look(ScarpDrive *drive, uint32_t index)
     ScarpDie *die = &drive->nand.die[index];
 
     if (die->current) {
-        if (scarp_may_suspend(drive, die)) {
+        if (scarp_may_suspend(drive, index)) {
             scarp_suspend(drive, index);
             return LOOK_BUSY;
         }

@@ -39,7 +39,7 @@ void scarp_group_own(ScarpFlashCmd *group, ScarpOwnCause cause,
                      int64_t until_ns);
 
 /* nand/suspend.c */
-bool scarp_may_suspend(const ScarpDrive *drive, const ScarpDie *die);
+bool scarp_may_suspend(const ScarpDrive *drive, uint32_t die);
 void scarp_suspend(ScarpDrive *drive, uint32_t die);
 
 /* There is an observer of phases: cmd is of group. */

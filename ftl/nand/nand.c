@@ -5,11 +5,6 @@
  */
 #include "nand/internal.h"
 
-/* So often a read whose page has moved is queued as if it was new. */
-#define MOVED_MOST 4
-/* Programs that go before one without a page, for each plane of the die. */
-#define OLDER_MOST 16
-
 bool scarp_nand_init(ScarpDrive *drive,
                      const ScarpConfig *config G_GNUC_UNUSED,
                      GError **error G_GNUC_UNUSED)
@@ -103,6 +98,7 @@ void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd)
     ScarpFlashQueue *queue = &drive->nand.plane[cmd->plane].queue[kind];
 
     die->queued[kind]++;
+    die->guests += cmd->guest;
     if (kind != QUEUE_GC) {
         scarp_account_wait(&cmd->account, &die->clock, scarp_time_ns(drive));
     }
@@ -111,14 +107,6 @@ void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd)
     *queue->tail = cmd;
     queue->tail = &cmd->next;
     scarp_nand_kick(drive, index);
-}
-
-void scarp_nand_guest_comes(ScarpDrive *drive, ScarpFlashCmd *program)
-{
-    if (program->promised && !program->guest) {
-        program->guest = true;
-        drive->nand.die[scarp_plane_die(drive, program->plane)].guests++;
-    }
 }
 
 void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd)
@@ -143,8 +131,7 @@ void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd)
 
 void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read)
 {
-    if (read->moved < MOVED_MOST) {
-        read->moved++;
+    if (scarp_turn_may_pass_own(drive, PASS_RETRIES, &read->retries)) {
         scarp_nand_enqueue(drive, read);
     } else {
         scarp_mark(drive, moved_read_goes_first);
@@ -152,42 +139,46 @@ void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read)
     }
 }
 
-void scarp_nand_read_passed(ScarpDrive *drive, uint32_t index)
-{
-    ScarpDie *die = &drive->nand.die[index];
-
-    die->passed.reads++;
-    die->aside |= scarp_nand_reads_enough(drive, index);
-}
-
-void scarp_nand_older_passed(ScarpDrive *drive, uint32_t index)
-{
-    ScarpDie *die = &drive->nand.die[index];
-
-    die->passed.reads = 0;
-    die->passed.older++;
-    die->aside |= scarp_nand_older_enough(drive, index);
-}
-
-bool scarp_nand_older_enough(const ScarpDrive *drive, uint32_t die)
-{
-    return drive->nand.die[die].passed.older >=
-           OLDER_MOST * drive->desc.planes_per_die;
-}
-
 ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
                                   ScarpFlashCmd **link)
 {
     ScarpFlashCmd *cmd = *link;
+    ScarpDie *die = &drive->nand.die[scarp_plane_die(drive, cmd->plane)];
 
     *link = cmd->next;
     if (!*link) {
         queue->tail = link;
     }
-    drive->nand.die[scarp_plane_die(drive, cmd->plane)]
-        .queued[queue_kind(cmd)]--;
+    die->queued[queue_kind(cmd)]--;
+    die->guests -= cmd->guest;
     cmd->next = NULL;
     return cmd;
+}
+
+ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd)
+{
+    ScarpFlashQueue *queue = scarp_nand_queue(drive, cmd->plane,
+                                              queue_kind(cmd));
+
+    return scarp_nand_dequeue(drive, queue, &queue->head);
+}
+
+uint64_t scarp_nand_oldest(const ScarpDrive *drive, uint32_t die,
+                           unsigned kinds)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+    uint64_t oldest = SCARP_NOBODY;
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        for (int kind = 0; kind < QUEUE__COUNT; kind++) {
+            const ScarpFlashCmd *head = scarp_nand_head(drive, p, kind);
+
+            if (head && kinds >> kind & 1) {
+                oldest = MIN(oldest, head->seq);
+            }
+        }
+    }
+    return oldest;
 }
 
 int64_t scarp_nand_busy_ns(const ScarpDrive *drive, uint32_t index,

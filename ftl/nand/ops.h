@@ -7,6 +7,7 @@
 #define SCARP_NAND_OPS_H
 
 #include "causes/ops.h"
+#include "turns/ops.h"
 
 bool scarp_nand_init(ScarpDrive *drive, const ScarpConfig *config,
                      GError **error);
@@ -96,6 +97,12 @@ static inline void scarp_flash_set_source(ScarpFlashCmd *cmd, uint32_t ppn)
 static inline void scarp_flash_set_aligned(ScarpFlashCmd *cmd, bool aligned)
 {
     cmd->aligned = aligned;
+}
+
+/* A collection's program, of a victim in another die. */
+static inline void scarp_flash_set_guest(ScarpFlashCmd *cmd)
+{
+    cmd->guest = true;
 }
 
 /* A page of its plane is kept for it, until it starts. */
@@ -265,18 +272,9 @@ static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
 
 /* Puts it into its plane's queue and kicks the die. */
 void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/*
- * A collection's, of a victim in another die, about to be queued: the host may
- * wait for it there.  As all that goes to another plane it is promised a page.
- */
-void scarp_nand_guest_comes(ScarpDrive *drive, ScarpFlashCmd *program);
-/* The same, before younger ones: it has waited elsewhere. */
+/* The same, before younger ones: the command has waited elsewhere. */
 void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/*
- * A read that found its page moved: at the end, as if it was new; but after the
- * fourth time by its age, or it would wait for as long as its unit is written
- * and others are read.
- */
+/* A read that found its page moved is queued as new, but not without end. */
 void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read);
 
 static inline ScarpFlashQueue *scarp_nand_queue(ScarpDrive *drive,
@@ -321,13 +319,6 @@ static inline const ScarpFlashCmd *scarp_nand_held(const ScarpDrive *drive,
 /* Those of the block, in their order, are the caller's. */
 ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
                                     uint32_t block);
-/* A program goes, while somebody waits for a pad at the die, or nobody does. */
-void scarp_nand_pad_passed(ScarpDrive *drive, uint32_t die, bool waits);
-/* A pad goes; next is the oldest that waits for another one, or NULL. */
-void scarp_nand_pad_went(ScarpDrive *drive, uint32_t die,
-                         const ScarpFlashCmd *next);
-/* So many have gone, in a row, that the pad goes first. */
-bool scarp_nand_pads_enough(const ScarpDrive *drive, uint32_t die);
 
 /* To walk a queue and take from it: where its first is named, or the next. */
 static inline ScarpFlashCmd **scarp_nand_first_link(ScarpFlashQueue *queue)
@@ -343,18 +334,24 @@ static inline ScarpFlashCmd **scarp_flash_next_link(ScarpFlashCmd *cmd)
 /* Takes what *link names out of queue; the caller starts or requeues it. */
 ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
                                   ScarpFlashCmd **link);
+/* Queues of what the host waits for, as bits of scarp_nand_oldest(). */
+#define SCARP_HOST_QUEUES \
+    (1u << QUEUE_READS | 1u << QUEUE_PROGRAMS | 1u << QUEUE_MAP)
+
+/* Takes cmd, which is the first of its queue. */
+ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd);
+/*
+ * Returns the sequence number of the oldest first of the die's queues of these
+ * kinds (bits: 1 << ScarpQueueKind), or SCARP_NOBODY.
+ */
+uint64_t scarp_nand_oldest(const ScarpDrive *drive, uint32_t die,
+                           unsigned kinds);
 
 /* How many wait, in all planes of the die. */
 static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
                                          ScarpQueueKind kind)
 {
     return drive->nand.die[die].queued[kind];
-}
-
-/* So long the die has worked for the host, without what runs now. */
-static inline int64_t scarp_nand_host_ns(const ScarpDrive *drive, uint32_t die)
-{
-    return scarp_clock_host_ns(&drive->nand.die[die].clock);
 }
 
 /* Programs of the host's units, of the mapping's, or of another die's victim. */
@@ -369,87 +366,6 @@ static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
 static inline bool scarp_nand_guests_wait(const ScarpDrive *drive, uint32_t die)
 {
     return drive->nand.die[die].guests;
-}
-
-/* If it is one of them, it begins. */
-static inline void scarp_nand_guest_goes(ScarpDrive *drive,
-                                         const ScarpFlashCmd *program)
-{
-    if (program->guest) {
-        ScarpDie *die =
-            &drive->nand.die[scarp_plane_die(drive, program->plane)];
-
-        die->guests--;
-        /* Not if the reads have passed others that still wait. */
-        if (!(die->queued[QUEUE_PROGRAMS] + die->queued[QUEUE_MAP])) {
-            die->passed.reads = 0;
-        }
-    }
-}
-
-/*
- * Reads of the host's go before programs that wait, and before what they have
- * suspended: controller.reads_first_limit of them, one after the other.
- */
-
-/* One of them begins. */
-void scarp_nand_read_passed(ScarpDrive *drive, uint32_t index);
-
-/* Something goes that reads have passed; a program without a page still waits. */
-static inline void scarp_nand_reads_give_way(ScarpDrive *drive, uint32_t die)
-{
-    drive->nand.die[die].passed.reads = 0;
-}
-
-/* And no program without a page is passed, or it is taken elsewhere. */
-static inline void scarp_nand_program_goes(ScarpDrive *drive, uint32_t die)
-{
-    memset(&drive->nand.die[die].passed, 0, sizeof(drive->nand.die[die].passed));
-}
-
-/* One goes with another command; an older one without a page may still wait. */
-static inline void scarp_nand_program_joins(ScarpDrive *drive, uint32_t die)
-{
-    if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS)) {
-        scarp_nand_reads_give_way(drive, die);
-    } else {
-        scarp_nand_program_goes(drive, die);
-    }
-}
-
-/* No count is left of what went before others at the die: at rest nobody waits. */
-static inline bool scarp_nand_none_passed(const ScarpDrive *drive, uint32_t index)
-{
-    const ScarpDie *die = &drive->nand.die[index];
-
-    return !die->passed.reads && !die->passed.older && !die->pads_passed;
-}
-
-/* One goes before an older one that has no page in its plane. */
-void scarp_nand_older_passed(ScarpDrive *drive, uint32_t die);
-/* So many have gone that the older one may go to another plane. */
-bool scarp_nand_older_enough(const ScarpDrive *drive, uint32_t die);
-
-/* As many have gone as may. */
-static inline bool scarp_nand_reads_enough(const ScarpDrive *drive,
-                                           uint32_t die)
-{
-    return drive->nand.die[die].passed.reads >= drive->desc.reads_first_limit;
-}
-
-/*
- * One byte for what is rare: something is suspended, or as many had gone as may
- * when the last of them began, reads or programs.
- */
-static inline bool scarp_nand_aside(const ScarpDrive *drive, uint32_t die)
-{
-    return drive->nand.die[die].aside;
-}
-
-/* Neither is so any more. */
-static inline void scarp_nand_not_aside(ScarpDrive *drive, uint32_t die)
-{
-    drive->nand.die[die].aside = false;
 }
 
 /* How many wait and run. */
@@ -545,9 +461,9 @@ static inline bool scarp_nand_runs(const ScarpDrive *drive, uint32_t die)
 {
     return drive->nand.die[die].current;
 }
-/* Something stands still, so that reads go first. */
-static inline bool scarp_nand_is_suspended(const ScarpDrive *drive,
-                                           uint32_t die)
+/* Returns what stands still, so that reads go first, or NULL. */
+static inline const ScarpFlashCmd *scarp_nand_suspended(const ScarpDrive *drive,
+                                                        uint32_t die)
 {
     return drive->nand.die[die].suspended;
 }

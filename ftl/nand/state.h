@@ -13,6 +13,7 @@
 
 #include "causes/state.h"
 #include "core/state.h"
+#include "turns/state.h"
 
 /* Whose a flash command is: who made it, and who is told of its end. */
 typedef enum {
@@ -57,7 +58,7 @@ struct ScarpFlashCmd {
     bool promised;       /* program: blocks keeps a page for it (gc) */
     bool direct;         /* read: waits for its die, whatever that does */
     bool guest;          /* gc's program: of another die's victim */
-    uint8_t moved;       /* read: so often its page had changed by its turn */
+    ScarpOwnCount retries; /* read: its page had changed by its turn */
     int64_t begin_ns;    /* on the die */
     int64_t array_ns;    /* the group that it heads: fixed at the grant */
     ScarpAccount account;
@@ -92,20 +93,12 @@ typedef struct {
     uint8_t phase;          /* ScarpDiePhase */
     bool kicked;            /* in the list of dies to look for work */
     bool collecting;        /* what gc says */
-    bool aside;             /* scarp_nand_aside() */
     ScarpDieClock clock;
     int64_t array_begin_ns, array_end_ns; /* of current */
     uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
     int64_t ahead_loaded_ns;  /* NEVER until the channel is granted */
     int64_t suspended_left_ns;
-    uint32_t guests;       /* of queued[QUEUE_GC]: for collections elsewhere */
-    uint32_t pads_passed;  /* programs that went while somebody waited for a pad */
-    uint64_t pads_seq;     /* what is older waited when they began */
-    /* In a row: */
-    struct {
-        uint32_t reads; /* before programs, or what is suspended */
-        uint32_t older; /* programs, before an older one without a page */
-    } passed;
+    uint32_t guests;          /* of queued[QUEUE_GC]: other dies' copies */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
 
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==
@@ -121,8 +114,6 @@ typedef struct {
 typedef struct {
     int64_t free_ns;
     ScarpChannelQueue wait[WAIT__COUNT];
-    uint32_t passed; /* the first of WAIT_ANY, by WAIT_GC, */
-    uint32_t times;  /* so often */
 } ScarpChannel;
 
 /* A phase that an observer is to be told of. */

@@ -19,26 +19,22 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 }
 #endif
 
-/*
- * cmd is a collection's, and programs of the host wait, too: the reads that have
- * passed these still count while it stands still, or the programs would wait for
- * as long as such collections come.
- */
-static bool keeps_count(const ScarpDie *die, const ScarpFlashCmd *cmd)
+/* As many reads as may have gone before what runs, or what is older and waits. */
+static bool reads_have_gone(const ScarpDrive *drive, uint32_t index)
 {
-    return scarp_flash_is_gc(cmd) &&
-           die->queued[QUEUE_PROGRAMS] + die->queued[QUEUE_MAP];
+    const ScarpDie *die = &drive->nand.die[index];
+    unsigned kinds = 1u << QUEUE_PROGRAMS | 1u << QUEUE_MAP |
+                     (die->guests ? 1u << QUEUE_GC : 0);
+
+    return scarp_turn_limit_reached(drive, PASS_READS, index) &&
+           scarp_turn_owed(drive, PASS_READS, index,
+                           MIN(die->current->seq,
+                               scarp_nand_oldest(drive, index, kinds)));
 }
 
-/* For no read: as many have passed the programs as may. */
-static bool goes_on(const ScarpDrive *drive, const ScarpDie *die)
+bool scarp_may_suspend(const ScarpDrive *drive, uint32_t index)
 {
-    return die->passed.reads >= drive->desc.reads_first_limit &&
-           keeps_count(die, die->current);
-}
-
-bool scarp_may_suspend(const ScarpDrive *drive, const ScarpDie *die)
-{
+    const ScarpDie *die = &drive->nand.die[index];
     const ScarpDescription *d = &drive->desc;
     ScarpFlashKind kind = die->current->kind;
     int64_t at_ns = MAX(scarp_time_ns(drive), die->array_begin_ns);
@@ -56,7 +52,7 @@ bool scarp_may_suspend(const ScarpDrive *drive, const ScarpDie *die)
            die->phase == PHASE_ARRAY && die->queued[QUEUE_READS] &&
            !die->ahead &&
            die->array_end_ns - at_ns >= (int64_t)MAX(d->suspend_min_ns, 1) &&
-           die->suspends < d->suspend_limit && !goes_on(drive, die);
+           die->suspends < d->suspend_limit && !reads_have_gone(drive, index);
 }
 
 void scarp_suspend(ScarpDrive *drive, uint32_t index)
@@ -79,10 +75,6 @@ void scarp_suspend(ScarpDrive *drive, uint32_t index)
     die->suspended_left_ns = die->array_end_ns - at_ns;
     die->current = NULL;
     die->suspends++;
-    if (!keeps_count(die, die->suspended)) {
-        die->passed.reads = 0;
-    }
-    die->aside = true;
     drive->stats.suspends++;
     scarp_group_own(die->suspended, OWN_ARRAY, at_ns);
     scarp_clock_turn(&die->clock, scarp_time_ns(drive), DIE_SUSPEND);
@@ -97,12 +89,6 @@ void scarp_nand_resume(ScarpDrive *drive, uint32_t index)
     int64_t now_ns = scarp_time_ns(drive);
 
     scarp_mark_if(drive, resumed_before_reads, die->queued[QUEUE_READS]);
-    if (keeps_count(die, die->suspended)) {
-        die->aside = scarp_nand_reads_enough(drive, index);
-    } else {
-        die->passed.reads = 0;
-        die->aside = false;
-    }
     die->current = die->suspended;
     die->suspended = NULL;
     die->array_begin_ns = now_ns + drive->desc.resume_ns;

@@ -9,6 +9,7 @@ import sys
 import tomllib
 import unittest
 from pathlib import Path
+from typing import ClassVar
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
@@ -139,6 +140,28 @@ class Architecture(unittest.TestCase):
         self.assertGreater(len(named), 20)
         for name in named:
             self.assertTrue(list(ROOT.glob(name.rstrip("/"))), name)
+
+
+class Turns(unittest.TestCase):
+    """docs/model.md has the table of ftl/turns/turns.c, line by line."""
+
+    EACH: ClassVar = {
+        "EACH_ONCE": "", "EACH_DIE_PLANE": " for each plane of the die",
+        "EACH_PLANE": " for each plane of the drive", "EACH_ENTRY": " for each entry of the cache",
+    }  # fmt: skip
+
+    def test_table(self) -> None:
+        source = re.sub(r'"\s*"', "", (ROOT / "ftl/turns/turns.c").read_text())
+        row = (
+            r'\[PASS_\w+\] = \{\s*"(.*?)",\s*"(.*?)",\s*"(.*?)",'
+            r"\s*PER_\w+, (\d+), (EACH_\w+),"
+        )
+        rows = []
+        for passer, waiter, owed, most, each in re.findall(row, source):
+            often = f"{int(most):,}" if int(most) else "`controller.reads_first_limit`"
+            rows.append(f"| {waiter} | {passer} | {often}{self.EACH[each]} | {owed} |")
+        self.assertEqual(len(rows), source.count("    [PASS_"))
+        self.assertIn("\n".join(rows), (ROOT / "docs/model.md").read_text())
 
 
 if __name__ == "__main__":

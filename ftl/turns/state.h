@@ -1,0 +1,45 @@
+/*
+ * turns: who is owed the next turn. Owns the counts of those who wait: how many
+ * others went before them.
+ *
+ * It knows a waiter by the resource that it waits for (a die, a channel, the
+ * drive) and by its sequence number, never as a flash command. Other rooms tell
+ * it when somebody goes before a waiter, and ask whether the waiter is owed the
+ * next turn. It asks core.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_TURNS_STATE_H
+#define SCARP_TURNS_STATE_H
+
+#include "core/state.h"
+
+/* Those who go before others; the table of turns.c says before whom. */
+typedef enum {
+    PASS_READS,
+    PASS_SIBLINGS,
+    PASS_PROGRAMS,
+    PASS_COLLECTIONS,
+    PASS_TRANSFERS,
+    PASS_USES,
+    PASS_UPDATES,
+    PASS_RETRIES, /* counted by the waiter itself: ScarpOwnCount */
+    PASS__COUNT
+} ScarpPasser;
+
+typedef struct {
+    uint64_t last;   /* waiters up to this sequence number are counted for */
+    uint64_t passed; /* others that went since the first of these waited */
+} ScarpTurnCount;
+
+/* The count of one waiter, which takes it along from queue to queue. */
+typedef struct {
+    uint8_t passed;
+} ScarpOwnCount;
+
+typedef struct {
+    ScarpTurnCount *count[PASS__COUNT]; /* [die], [channel] or [1] */
+    uint64_t limit[PASS__COUNT];
+} ScarpTurns;
+
+#endif /* SCARP_TURNS_STATE_H */

@@ -1,0 +1,133 @@
+/*
+ * Who goes before whom, and how often: the table of the limits, and the one
+ * function that counts by it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "turns/ops.h"
+
+typedef enum { PER_DIE, PER_CHANNEL, PER_DRIVE, PER_WAITER } Scope;
+
+/* What a limit is multiplied by. */
+typedef enum { EACH_ONCE, EACH_DIE_PLANE, EACH_PLANE, EACH_ENTRY } Each;
+
+typedef struct {
+    const char *passer, *waiter, *owed; /* as docs/model.md has them */
+    Scope scope; /* who has a count */
+    uint32_t most; /* 0: controller.reads_first_limit */
+    Each each;
+    bool all; /* counted for all who wait when it begins, else for the first */
+} Row;
+
+/* docs/model.md has a line for each; tests/e2e/test_docs.py compares them. */
+static const Row rows[PASS__COUNT] = {
+    [PASS_READS] = {
+        "reads",
+        "a program, a pad, a copy of another die's collection, or what reads "
+        "have suspended",
+        "it goes; without a page, the die's collection goes",
+        PER_DIE, 0, EACH_ONCE, false },
+    [PASS_SIBLINGS] = {
+        "programs of the die's other planes",
+        "a program whose plane has no page, and can collect nothing",
+        "it goes to another plane, and is queued there by its age",
+        PER_DIE, 16, EACH_DIE_PLANE, false },
+    [PASS_PROGRAMS] = {
+        "programs",
+        "a pad (`ftl.paired_pages=pad`)",
+        "all pads go that waited when the count began",
+        PER_DIE, 16, EACH_DIE_PLANE, true },
+    [PASS_COLLECTIONS] = {
+        "collections of the die",
+        "commands of the host at a die",
+        "the die takes in no copies, and only the oldest command joins a "
+        "collection, until all have gone that waited when the count began",
+        PER_DIE, 64, EACH_DIE_PLANE, true },
+    [PASS_TRANSFERS] = {
+        "transfers of collections (`controller.gc_first_on_channel`)",
+        "the first of the other transfers at a channel",
+        "it goes",
+        PER_CHANNEL, 1000, EACH_ONCE, false },
+    [PASS_USES] = {
+        "uses of entries that are there",
+        "a command without an entry of the mapping's cache (`demand`)",
+        "uses wait, too, until an entry is free for it",
+        PER_DRIVE, 4, EACH_ENTRY, false },
+    [PASS_UPDATES] = {
+        "collections of other planes",
+        "a program without a page, whose plane's collection has no room for "
+        "the entries that it changes (`demand`)",
+        "no other plane's collection begins",
+        PER_DRIVE, 1, EACH_PLANE, false },
+    [PASS_RETRIES] = {
+        "younger reads",
+        "a read whose page had moved when its turn came",
+        "it is queued by its age",
+        PER_WAITER, 4, EACH_ONCE, false },
+};
+
+static uint64_t limit(const ScarpDrive *drive, ScarpPasser passer)
+{
+    const ScarpDescription *desc = &drive->desc;
+    uint64_t most = rows[passer].most;
+
+    if (!most) {
+        return desc->reads_first_limit;
+    }
+    if (passer == PASS_COLLECTIONS) { /* a plane of few blocks: each once */
+        most = MIN(most, desc->blocks_per_plane);
+    }
+    switch (rows[passer].each) {
+    case EACH_DIE_PLANE:
+        return most * desc->planes_per_die;
+    case EACH_PLANE:
+        return most * drive->geo.n_planes;
+    default:
+        return most;
+    }
+}
+
+bool scarp_turns_init(ScarpDrive *drive,
+                      const ScarpConfig *config G_GNUC_UNUSED,
+                      GError **error G_GNUC_UNUSED)
+{
+    const uint32_t n[] = {
+        [PER_DIE] = drive->geo.n_dies, [PER_CHANNEL] = drive->desc.channels,
+        [PER_DRIVE] = 1, [PER_WAITER] = 0,
+    };
+
+    for (int passer = 0; passer < PASS__COUNT; passer++) {
+        drive->turns.count[passer] = g_new0(ScarpTurnCount,
+                                            n[rows[passer].scope]);
+        drive->turns.limit[passer] = limit(drive, passer);
+    }
+    return true;
+}
+
+void scarp_turns_clear(ScarpDrive *drive)
+{
+    for (int passer = 0; passer < PASS__COUNT; passer++) {
+        g_free(drive->turns.count[passer]);
+    }
+}
+
+void scarp_turns_scale(ScarpDrive *drive, ScarpPasser passer, uint64_t n)
+{
+    drive->turns.limit[passer] *= n;
+}
+
+void scarp_turn_passed(ScarpDrive *drive, ScarpPasser passer, uint32_t resource,
+                       uint64_t waiter)
+{
+    ScarpTurnCount *count = &drive->turns.count[passer][resource];
+
+    if (waiter == SCARP_NOBODY) {
+        return;
+    }
+    if (waiter > count->last) { /* all who were counted for have left */
+        count->last = rows[passer].all ? scarp_seq_count(drive) - 1
+                                       : waiter;
+        count->passed = 0;
+    }
+    count->passed++;
+}
