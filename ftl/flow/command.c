@@ -127,7 +127,7 @@ ScarpCmd *scarp_reap(ScarpDrive *drive)
     return scarp_hil_reap(drive);
 }
 
-/* What is known of a unit; NULL: zeroes.  room: of a unit's size. */
+/* Returns the content of a unit, or NULL: zeroes. room: bytes for a unit. */
 static const char *peek_unit(const ScarpDrive *drive, uint32_t lpn, char *room)
 {
     const ScarpUnit *unit = scarp_pack_find(drive, lpn);

@@ -10,7 +10,7 @@
  */
 #include "flow/internal.h"
 
-/* Of so many programs one is done. */
+/* A program that was at its array is done in one of so many cases. */
 enum { DONE_OF = 4 };
 
 /* A unit is in the cells; data: what the program carried, NULL: zeroes. */
@@ -138,7 +138,7 @@ static void cut_die(ScarpDrive *drive, uint32_t die, uint64_t *random)
     }
 }
 
-/* ---- What it would meet ------------------------------------------------- */
+/* ---- Marks: what a cut meets -------------------------------------------- */
 
 static void count_die(const ScarpDrive *drive, uint32_t die,
                       ScarpUnderWay *what)
@@ -184,7 +184,7 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what)
 
 /* ---- The cut ------------------------------------------------------------ */
 
-/* They have ended in their cells, though they did not count yet. */
+/* Held programs have ended in their cells, though they did not count yet. */
 static void burn_held(ScarpDrive *drive)
 {
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
@@ -197,7 +197,7 @@ static void burn_held(ScarpDrive *drive)
 
 void scarp_flow_cut(ScarpDrive *drive)
 {
-    /* The same of a drive that went on from an image, whatever its clock. */
+    /* A drive that went on from an image draws alike, whatever its clock. */
     uint64_t random = scarp_random_state(scarp_seed(drive) +
                                          scarp_seq_count(drive));
 

@@ -5,7 +5,7 @@
  */
 #include "flow/internal.h"
 
-/* It was chosen: with its mates, it begins. */
+/* The command that was chosen begins, with its mates. */
 static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
 {
     if (scarp_flash_is_gc(lead)) {

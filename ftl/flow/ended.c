@@ -5,7 +5,7 @@
  */
 #include "flow/internal.h"
 
-/* As many as wait for each other: what is filled last is settled first. */
+/* Units that wait for each other are filled in turn; the last settles first. */
 void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base)
 {
     ScarpUnit *filled = NULL;

@@ -28,7 +28,7 @@
 /* ---- command.c ---------------------------------------------------------- */
 
 void scarp_flow_stage_event(ScarpDrive *drive, uint32_t stage);
-/* One of the parts that the command waits for has ended. */
+/* A part that the command waits for has ended. */
 void scarp_flow_put(ScarpDrive *drive, ScarpCmd *cmd);
 /* Units have left the buffer: flushes may be done, and writes get room. */
 void scarp_flow_flushed(ScarpDrive *drive);
@@ -77,7 +77,7 @@ static inline bool scarp_flow_is_older(const ScarpFlashCmd *cmd,
     return cmd && (!best || scarp_flash_seq(cmd) < scarp_flash_seq(best));
 }
 
-/* Those who wait at a die: the oldest of each kind. */
+/* The oldest waiter of each kind at a die, or NULL. */
 typedef struct {
     const ScarpFlashCmd *read;
     const ScarpFlashCmd *program; /* of the host or the mapping; has a page */
@@ -94,13 +94,13 @@ ScarpWaiting scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die);
  */
 const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
                                              const ScarpWaiting *w);
-/* Returns the waiter whom reads have passed over as often as they may, or NULL. */
+/* Returns the waiter whom reads have passed over to the limit, or NULL. */
 const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
                                             uint32_t die,
                                             const ScarpWaiting *w);
 /* A read goes before all programs and pads that can go. */
 bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w);
-/* A pad goes before programs: these have passed it over as often as they may. */
+/* A pad goes before programs: these have passed it over to the limit. */
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
                             const ScarpWaiting *w, const ScarpFlashCmd *owed);
 
@@ -116,7 +116,7 @@ ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
 /* Takes w->program, which gets its page. */
 ScarpFlashCmd *scarp_flow_take_program(ScarpDrive *drive, uint32_t die,
                                        const ScarpWaiting *w);
-/* Takes the oldest command of a collection that can go, if it is such a pick. */
+/* Takes the oldest command of a collection that can go, if pick allows it. */
 ScarpFlashCmd *scarp_flow_take_gc(ScarpDrive *drive, uint32_t die,
                                   ScarpPick pick);
 /* Mates from the die's other planes join lead. */
@@ -145,7 +145,7 @@ ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);
  */
 const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
                                         bool page);
-/* Somebody waits from now on: dies look whether they can do something for it. */
+/* Kicks dies that hold programs: somebody waits for a pad from now on. */
 void scarp_flow_press(ScarpDrive *drive);
 
 /* ---- redirect.c --------------------------------------------------------- */
@@ -167,7 +167,7 @@ void scarp_flow_mark_cut(const ScarpDrive *drive);
  */
 void scarp_flow_commit_held(ScarpDrive *drive);
 
-/* Where lpn lies, or SCARP_NONE: it is unmapped, or deallocated by now. */
+/* Returns where lpn lies, or SCARP_NONE: unmapped, or deallocated by now. */
 static inline uint32_t scarp_flow_lookup(const ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t ppn = scarp_map_lookup(drive, lpn);

@@ -42,13 +42,13 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
             return cmd;
         }
         scarp_mark(drive, mate_had_moved);
-        /* It was put elsewhere, perhaps here. */
+        /* The read was put elsewhere, perhaps into this queue. */
         link = scarp_nand_first_link(queue);
     }
     return NULL;
 }
 
-/* The same of a mapping that says where pages go. */
+/* Compares page offsets where the mapping says where pages go. */
 static bool same_mapped_offset(const ScarpDrive *drive, uint32_t p,
                                uint32_t page, const ScarpFlashCmd *mate)
 {
@@ -82,7 +82,7 @@ static bool same_offset(const ScarpDrive *drive, uint32_t p,
            scarp_page_offset(drive, p, origin, stream) == page;
 }
 
-/* The program may go with a collection before others that the host waits for. */
+/* The program may go with a collection, before others of the host. */
 static bool may_join(const ScarpDrive *drive, uint32_t die,
                      const ScarpFlashCmd *program)
 {

@@ -50,7 +50,7 @@ static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
     return false;
 }
 
-/* Where collections leave fewer free blocks, no aligned block is ever opened. */
+/* If collections leave fewer free blocks, no aligned block is ever opened. */
 static bool init(ScarpDrive *drive, ScarpScheme *scheme, GError **error)
 {
     if (scheme->given[AXIS_MULTIPLANE] && scheme->param[AXIS_MULTIPLANE][0] &&

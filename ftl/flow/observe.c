@@ -1,12 +1,12 @@
 /*
- * What observers of flash commands are told: nand knows the phases, the owner
+ * Observers of flash commands are told of phases: nand knows these, the owner
  * of each command knows which of the host's commands it serves.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
-/* Of a read: whose it is; UINT64_MAX: of none of the host's. */
+/* Returns the number of the NVMe command that a read is for, or UINT64_MAX. */
 static uint64_t reader(const ScarpFlashCmd *cmd)
 {
     if (cmd && scarp_flash_owner(cmd) == OWNER_STRIPE) {

@@ -1,5 +1,5 @@
 /*
- * What the rooms above may ask of flow, besides scarp.h.
+ * The questions that rooms above may ask of flow, besides scarp.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -11,7 +11,7 @@
  */
 #include "flow/internal.h"
 
-/* Its page is the last one of its cells, or of its block. */
+/* The page of the program is the last one of its cells, or of its block. */
 static bool ends_group(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {
     uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(program));
@@ -32,7 +32,7 @@ ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program)
                                                 scarp_flash_ppn(program)));
 }
 
-/* Of its cells all pages are programmed, or on their way. */
+/* All pages of its cells are programmed, or on their way. */
 static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *held)
 {
     uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(held));

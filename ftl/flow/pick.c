@@ -1,6 +1,6 @@
 /*
- * Which of the flash commands that wait at a die runs next: who waits is
- * collected (waiting.c), one is chosen, and taken from its queue (take.c).
+ * The choice of the flash command that a die runs next: who waits is collected
+ * (waiting.c), one is chosen, and taken from its queue (take.c).
  *
  * The pacing policy says whether the host or a collection goes first. Of the
  * host's commands reads go before programs, the oldest first in a class
@@ -54,7 +54,7 @@ static bool is_owed_a_page(const ScarpDrive *drive, uint32_t die,
                                            scarp_flash_seq(w->pageless)));
 }
 
-/* What the pacing prefers; a waiter that is owed a collection overrules it. */
+/* The pacing prefers; a waiter that is owed a collection overrules it. */
 static ScarpTurn turn_of(ScarpDrive *drive, uint32_t die, const ScarpWaiting *w,
                          const ScarpFlashCmd *owed)
 {

@@ -103,7 +103,7 @@ void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd)
 /* ---- Starting and ending ------------------------------------------------ */
 
 /*
- * What the cells hold is sensed when the command starts: GC and newer writes
+ * The cells are sensed when the command starts: GC and newer writes
  * may move it before the data has crossed the channel.
  */
 static void sense(ScarpDrive *drive, ScarpFlashCmd *read, uint32_t lpn,
@@ -141,7 +141,7 @@ static void end_for_rmw(ScarpDrive *drive, ScarpFlashCmd *read)
     scarp_flow_admit(drive);
 }
 
-/* Its data is where it belongs. */
+/* The data of the read is where it belongs. */
 static void end(ScarpDrive *drive, ScarpFlashCmd *read)
 {
     switch (scarp_flash_owner(read)) {
@@ -163,7 +163,7 @@ static void end(ScarpDrive *drive, ScarpFlashCmd *read)
     }
 }
 
-/* It ends without its die: data (NULL: zeroes) is what its page holds. */
+/* The read ends without its die: data (NULL: zeroes) is what its page holds. */
 static void serve(ScarpDrive *drive, ScarpFlashCmd *read, const void *data)
 {
     sense(drive, read, scarp_flash_lpn(read), data);
@@ -191,7 +191,7 @@ void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *read)
 
 /* ---- Retries ------------------------------------------------------------ */
 
-/* One unit of a read whose page changed while it waited. */
+/* Looks up one unit of a read again: its page changed while it waited. */
 static void again(ScarpDrive *drive, ScarpFlashCmd *read)
 {
     uint32_t lpn = scarp_flash_lpn(read);

@@ -23,7 +23,7 @@ static bool is_stuck(const ScarpDrive *drive, uint32_t p,
            !scarp_victim_least(drive, p, &victim, 1);
 }
 
-/* Of those that can collect with a page more the one that gets the least. */
+/* Returns the plane that gets the least, of those that can collect after it. */
 static uint32_t elsewhere(const ScarpDrive *drive)
 {
     uint32_t best = SCARP_NONE, least = UINT32_MAX;

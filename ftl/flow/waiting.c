@@ -1,5 +1,5 @@
 /*
- * Who waits at a die, and which of them is owed the next turn.
+ * Waiters of a die, and which of them is owed the next turn.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

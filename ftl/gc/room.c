@@ -1,12 +1,12 @@
 /*
- * Whose collection may change entries of the mapping next, where the mapping has
- * room for so many changes at a time (demand).
+ * The order in which collections may change entries of the mapping, where the
+ * mapping has room for so many changes at a time (demand).
  *
  * A plane whose victim had no room could be passed over for ever by planes that
  * are asked before it, or whose victims have fewer valid units. So gc remembers
  * the refused plane whose program waits longest. When that program is owed its
- * turn, the other planes wait for this plane's collection, but not while its die
- * collects in another plane.
+ * turn, the other planes wait for this plane's collection, but not while its
+ * die collects in another plane.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -38,7 +38,8 @@ bool scarp_gc_has_room(ScarpDrive *drive, uint32_t p, uint32_t victim)
     if (!scarp_map_may_collect(drive, victim, behind)) {
         scarp_mark_if(drive, collection_waits_its_turn, behind);
         own = host_in_need(drive, p);
-        if (own && (!waiter || scarp_flash_seq(own) < scarp_flash_seq(waiter))) {
+        if (own &&
+            (!waiter || scarp_flash_seq(own) < scarp_flash_seq(waiter))) {
             *refused = p;
         }
         return false;

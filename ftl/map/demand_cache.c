@@ -238,7 +238,8 @@ static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
 
     *hit = i != SCARP_NONE && !(demand->entry[i].state & ENTRY_LOADING);
     if (*hit && demand->for_entry.n &&
-        !scarp_turn_may_pass(drive, PASS_USES, 0, demand->for_entry.head->seq)) {
+        !scarp_turn_may_pass(drive, PASS_USES, 0,
+                             demand->for_entry.head->seq)) {
         scarp_mark(drive, hit_waits_its_turn);
         *hit = false;
         drive->stats.map_misses++;

@@ -1,5 +1,5 @@
 /*
- * What dies are doing when power fails.
+ * Flash commands that dies are doing when power fails.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,12 +28,12 @@ void scarp_nand_cut(const ScarpDrive *drive, uint32_t index,
     }
     if (die->current && changes_cells(die->current)) {
         if (die->current->kind == SCARP_FLASH_COPYBACK) {
-            /* Its cells are read first. */
+            /* A copyback reads its cells first. */
             begin_ns +=
                 drive->nand.read_ns_of[scarp_ppn_page(
                     drive, die->current->source_ppn)] + drive->desc.command_ns;
         }
-        /* What was suspended is half done before its array goes on, too. */
+        /* A suspended command is half done, also before its array goes on. */
         add(die->phase == PHASE_ARRAY &&
                     (die->suspends || begin_ns < scarp_time_ns(drive))
                 ? working : loaded, die->current);

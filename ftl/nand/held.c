@@ -8,7 +8,7 @@
 
 void scarp_nand_hold(ScarpDrive *drive, ScarpFlashCmd *program)
 {
-    /* It waits anew, for a pad: of all commands by now it is the youngest. */
+    /* A new wait begins, for a pad: the program is the youngest by now. */
     program->seq = scarp_seq_count(drive) - 1;
     scarp_flash_push(&drive->nand.held[program->plane], program);
 }

@@ -1,5 +1,5 @@
 /*
- * What the sources of nand share.
+ * Declarations that the sources of nand share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,7 +34,7 @@ static inline void scarp_channel_busy_until(ScarpDrive *drive, uint32_t die,
 /* The array works from now on; its event is its end: nand/die.c */
 void scarp_array_until(ScarpDrive *drive, uint32_t die, int64_t end_ns);
 ScarpDieActivity scarp_activity_of(const ScarpFlashCmd *cmd);
-/* Of all in the group. */
+/* Adds the time to the accounts of all in the group. */
 void scarp_group_own(ScarpFlashCmd *group, ScarpOwnCause cause,
                      int64_t until_ns);
 
@@ -42,7 +42,7 @@ void scarp_group_own(ScarpFlashCmd *group, ScarpOwnCause cause,
 bool scarp_may_suspend(const ScarpDrive *drive, uint32_t die);
 void scarp_suspend(ScarpDrive *drive, uint32_t die);
 
-/* There is an observer of phases: cmd is of group. */
+/* Remembers a phase of cmd, which is of group, for observers. */
 void scarp_see_phase(ScarpDrive *drive, const ScarpFlashCmd *group,
                      const ScarpFlashCmd *cmd, ScarpFlashPhase phase,
                      int64_t begin_ns, int64_t end_ns);

@@ -41,7 +41,7 @@ bool scarp_nand_init(ScarpDrive *drive,
     return true;
 }
 
-/* What reads under way have sensed for their owners, who will not have it. */
+/* Frees what reads under way have sensed: their owners will not take it. */
 static void free_sensed(ScarpFlashCmd *group)
 {
     for (; group; group = group->mate) {
@@ -206,7 +206,7 @@ bool scarp_nand_erasing(const ScarpDrive *drive, uint32_t index,
     return true;
 }
 
-/* ---- What observers are told -------------------------------------------- */
+/* ---- Phases for observers --- -------------------------------------------- */
 
 void scarp_nand_observe(ScarpDrive *drive, bool on)
 {

@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of nand.
+ * The questions that other rooms may ask of nand.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -41,7 +41,7 @@ static inline void scarp_flash_free(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_pool_give(&drive->nand.pool, cmd);
 }
 
-/* Where it works and how much of it crosses the channel. */
+/* Sets the place of the command, and how many bytes cross the channel. */
 static inline void scarp_flash_set_target(ScarpFlashCmd *cmd, uint32_t plane,
                                           uint32_t ppn, uint32_t bytes)
 {
@@ -50,7 +50,7 @@ static inline void scarp_flash_set_target(ScarpFlashCmd *cmd, uint32_t plane,
     cmd->bytes = bytes;
 }
 
-/* What its owner does it for; OWNER_READ: the command. */
+/* Sets what the owner makes the command for; OWNER_READ: an NVMe command. */
 static inline void scarp_flash_set_subject(ScarpFlashCmd *cmd, void *subject)
 {
     cmd->subject = subject;
@@ -117,7 +117,7 @@ static inline void scarp_flash_set_ppn(ScarpFlashCmd *cmd, uint32_t ppn)
     cmd->ppn = ppn;
 }
 
-/* The same command once more, for a part of a read; in no queue. */
+/* Returns a copy of the command, for a part of a read; it is in no queue. */
 ScarpFlashCmd *scarp_flash_copy(ScarpDrive *drive, const ScarpFlashCmd *cmd);
 
 static inline ScarpFlashKind scarp_flash_kind(const ScarpFlashCmd *cmd)
@@ -205,7 +205,7 @@ static inline int64_t scarp_flash_begin_ns(const ScarpFlashCmd *cmd)
     return cmd->begin_ns;
 }
 
-/* What it waited for and spent its time on. */
+/* Returns what the command waited for and spent its time on. */
 static inline ScarpAccount *scarp_flash_account(ScarpFlashCmd *cmd)
 {
     return &cmd->account;
@@ -236,7 +236,7 @@ static inline ScarpFlashCmd *scarp_flash_pop(ScarpFlashQueue *queue)
     return cmd;
 }
 
-/* ---- What waits at a die ------------------------------------------------ */
+/* ---- Queues of a die ---- ------------------------------------------------ */
 
 /* The die looks for work when the event that runs now has been handled. */
 static inline void scarp_nand_kick(ScarpDrive *drive, uint32_t die)
@@ -272,7 +272,7 @@ static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
 
 /* Puts it into its plane's queue and kicks the die. */
 void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* The same, before younger ones: the command has waited elsewhere. */
+/* Queues a command that has waited elsewhere, before younger ones. */
 void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /* A read that found its page moved is queued as new, but not without end. */
 void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read);
@@ -298,7 +298,7 @@ static inline const ScarpFlashCmd *scarp_flash_next(const ScarpFlashCmd *cmd)
     return cmd->next;
 }
 
-/* The same of a list that is the caller's; the link is cut. */
+/* Returns the next of a list that is the caller's, and cuts the link. */
 static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
 {
     ScarpFlashCmd *next = cmd->next;
@@ -316,11 +316,11 @@ static inline const ScarpFlashCmd *scarp_nand_held(const ScarpDrive *drive,
 {
     return drive->nand.held ? drive->nand.held[plane].head : NULL;
 }
-/* Those of the block, in their order, are the caller's. */
+/* Takes the programs of the block out; the list, by age, is the caller's. */
 ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
                                     uint32_t block);
 
-/* To walk a queue and take from it: where its first is named, or the next. */
+/* Links to walk a queue and take from it: of the first, or of the next. */
 static inline ScarpFlashCmd **scarp_nand_first_link(ScarpFlashQueue *queue)
 {
     return &queue->head;
@@ -354,7 +354,7 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
     return drive->nand.die[die].queued[kind];
 }
 
-/* Programs of the host's units, of the mapping's, or of another die's victim. */
+/* Programs wait: of the host, of the mapping, or of another die's victim. */
 static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
                                             uint32_t die)
 {
@@ -447,7 +447,7 @@ static inline int64_t scarp_nand_move_ns(const ScarpDrive *drive,
 
 /* ---- For flow: a die's life --------------------------------------------- */
 
-/* What a die that was kicked can do. */
+/* Says what a die that was kicked can do. */
 typedef enum {
     LOOK_BUSY,   /* nothing now */
     LOOK_BEHIND, /* a command may be loaded behind the one that runs */
@@ -477,7 +477,7 @@ static inline bool scarp_nand_wants_behind(const ScarpDrive *drive,
            die->queued[QUEUE_READS] + die->queued[QUEUE_PROGRAMS] +
                die->queued[QUEUE_GC] + die->queued[QUEUE_MAP];
 }
-/* What runs: it is there. */
+/* Returns the kind of the command that runs; there must be one. */
 static inline ScarpFlashKind scarp_nand_current_kind(const ScarpDrive *drive,
                                                      uint32_t die)
 {
@@ -493,7 +493,7 @@ static inline void scarp_flash_join(ScarpFlashCmd *group, ScarpFlashCmd *mate)
     group->mate = mate;
 }
 
-/* It was taken from its queue to be begun or served otherwise: waits end. */
+/* Ends the waits of a command that was taken from its queue. */
 static inline void scarp_flash_waited(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     scarp_account_waited(
@@ -514,7 +514,7 @@ void scarp_nand_run_behind(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *group);
 /* Nothing else is to be done: what was suspended goes on. */
 void scarp_nand_resume(ScarpDrive *drive, uint32_t die);
-/* There is nothing to do; held: as a collection wants the die to itself. */
+/* The die has nothing to do; held: a collection wants the die to itself. */
 void scarp_nand_rest(ScarpDrive *drive, uint32_t die, bool held);
 
 typedef enum {
@@ -536,9 +536,9 @@ static inline ScarpFlashCmd *scarp_flash_unlink_mate(ScarpFlashCmd *cmd)
     cmd->mate = NULL;
     return mate;
 }
-/* What ended has been handled: the command behind becomes the current one. */
+/* A group has ended and was handled: the one behind becomes the current one. */
 ScarpNandStep scarp_nand_after(ScarpDrive *drive, uint32_t die);
-/* What was sensed waits for the channel, or has it. */
+/* Data that was sensed waits for the channel, or has it. */
 void scarp_nand_output(ScarpDrive *drive, uint32_t die);
 /*
  * The channel is free: who waited longest has it.  True: *die runs a program,

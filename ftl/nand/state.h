@@ -15,7 +15,7 @@
 #include "core/state.h"
 #include "turns/state.h"
 
-/* Whose a flash command is: who made it, and who is told of its end. */
+/* The owner of a flash command made it, and is told of its end. */
 typedef enum {
     OWNER_READ,    /* flow: for a command, the subject */
     OWNER_RMW,     /* buffer: the rest of a partial write's unit */
@@ -28,7 +28,7 @@ typedef enum {
     OWNER__COUNT
 } ScarpOwner;
 
-/* What waits at a plane, each first come first. */
+/* A plane has a queue for each kind of command, first come, first served. */
 typedef enum {
     QUEUE_READS, QUEUE_PROGRAMS, QUEUE_GC,
     QUEUE_MAP, /* programs of translation units, which have pages of their own */
@@ -104,7 +104,7 @@ typedef struct {
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==
                 SCARP_CACHE_LINE);
 
-/* Who waits for a channel; the first queue goes before the second. */
+/* Queues of a channel; the first one goes before the second. */
 enum { WAIT_GC, WAIT_ANY, WAIT__COUNT };
 
 typedef struct {

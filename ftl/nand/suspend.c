@@ -19,7 +19,7 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 }
 #endif
 
-/* As many reads as may have gone before what runs, or what is older and waits. */
+/* Reads have passed over what runs, or what waits longer, up to the limit. */
 static bool reads_have_gone(const ScarpDrive *drive, uint32_t index)
 {
     const ScarpDie *die = &drive->nand.die[index];
@@ -58,7 +58,7 @@ bool scarp_may_suspend(const ScarpDrive *drive, uint32_t index)
 void scarp_suspend(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->nand.die[index];
-    /* Not before the array has begun to work. */
+    /* The array stops no sooner than it has begun to work. */
     int64_t at_ns = MAX(scarp_time_ns(drive), die->array_begin_ns);
 
     scarp_mark_if(drive, program_suspended,

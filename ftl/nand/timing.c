@@ -66,7 +66,7 @@ void scarp_timing_clear(ScarpDrive *drive)
     g_free(drive->nand.program_ns_of);
 }
 
-/* One that takes as long: the tables of times are not near. */
+/* Page 0 takes as long, and its times are nearer than the tables. */
 static uint32_t page_in_time(const ScarpDrive *drive, uint32_t ppn)
 {
     return drive->nand.pages_alike ? 0 : scarp_ppn_page(drive, ppn);

@@ -1,5 +1,5 @@
 /*
- * What other rooms may ask of turns.
+ * The questions that other rooms may ask of turns.
  *
  * The rule: nobody who waits is passed over more often than a limit says. Then
  * it is owed the next turn; if it cannot be served, what it waits for is. The
@@ -21,11 +21,11 @@ void scarp_turns_clear(ScarpDrive *drive);
 /* Multiplies the limit by what only the waiter's room can count. */
 void scarp_turns_scale(ScarpDrive *drive, ScarpPasser passer, uint64_t n);
 
-/* Somebody goes before the oldest waiter; SCARP_NOBODY: no one waits. */
+/* Counts that another goes before the oldest waiter (SCARP_NOBODY: none). */
 void scarp_turn_passed(ScarpDrive *drive, ScarpPasser passer, uint32_t resource,
                        uint64_t waiter);
 
-/* As many have gone as may: the caller looks who waits, and asks if owed. */
+/* The limit is reached: the waiter that was counted for is owed its turn. */
 static inline bool scarp_turn_limit_reached(const ScarpDrive *drive,
                                             ScarpPasser passer,
                                             uint32_t resource)
@@ -42,7 +42,7 @@ static inline bool scarp_turn_owed(const ScarpDrive *drive, ScarpPasser passer,
            waiter <= drive->turns.count[passer][resource].last;
 }
 
-/* True: somebody goes before the waiter once more. False: the waiter is owed. */
+/* True: another goes before the waiter once more. False: the waiter is owed. */
 static inline bool scarp_turn_may_pass(ScarpDrive *drive, ScarpPasser passer,
                                        uint32_t resource, uint64_t waiter)
 {
@@ -53,7 +53,7 @@ static inline bool scarp_turn_may_pass(ScarpDrive *drive, ScarpPasser passer,
     return true;
 }
 
-/* The same for a waiter that carries its count. */
+/* Counts as scarp_turn_may_pass(), for a waiter that carries its count. */
 static inline bool scarp_turn_may_pass_own(const ScarpDrive *drive,
                                            ScarpPasser passer,
                                            ScarpOwnCount *own)

@@ -14,7 +14,7 @@
 
 #include "core/state.h"
 
-/* Those who go before others; the table of turns.c says before whom. */
+/* Kinds of commands that go before others; turns.c says before whom. */
 typedef enum {
     PASS_READS,
     PASS_SIBLINGS,

@@ -1,5 +1,5 @@
 /*
- * Who goes before whom, and how often: the table of the limits, and the one
+ * The limits to how often one goes before another: their table, and the one
  * function that counts by it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -8,7 +8,7 @@
 
 typedef enum { PER_DIE, PER_CHANNEL, PER_DRIVE, PER_WAITER } Scope;
 
-/* What a limit is multiplied by. */
+/* The limit holds so many times. */
 typedef enum { EACH_ONCE, EACH_DIE_PLANE, EACH_PLANE, EACH_ENTRY } Each;
 
 typedef struct {

@@ -17,11 +17,6 @@ FIRST_WORDS = (
     "some|somebody|something|such|the others?|the rest|the same|their|them|then|there|these|they|"
     "those|to|too|what|whatever|where|which|who|whoever|whom|whose"
 )
-# Files that still have such comments.
-EXEMPT = (
-    *("ftl/flow/", "ftl/nand/"),
-    *("ftl/gc/room.c", "ftl/gc/trigger.c", "ftl/map/demand_cache.c"),
-)
 
 _COMMENT = re.compile(r"^[ \t]*/\*(.*?)\*/", re.DOTALL | re.MULTILINE)
 _FIRST = re.compile(rf"(?:{FIRST_WORDS})(?![\w'-])", re.IGNORECASE)
@@ -32,7 +27,6 @@ def found(texts: dict[str, str]) -> list[Found]:
     return [
         (name, text.count("\n", 0, match.start(1)) + 1, words[:70])
         for name, text in texts.items()
-        if not name.startswith(EXEMPT)
         for match in _COMMENT.finditer(text)
         if _FIRST.match(words := " ".join(match[1].split()).replace("* ", "").strip("- "))
     ]
