@@ -368,7 +368,11 @@ ScarpCmd *scarp_reap(ScarpDrive *drive);
  */
 typedef struct {
     uint32_t utilisation_permille;
-    uint32_t overwrite_permille; /* UINT32_MAX: until steady */
+    /*
+     * Of the drive's size; UINT32_MAX: 2000, but a mapping that merges stops
+     * after eight merges for each block.
+     */
+    uint32_t overwrite_permille;
     const char *pattern;
     uint64_t seed;
 } ScarpAge;

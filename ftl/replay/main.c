@@ -43,7 +43,8 @@ static const GOptionEntry entries[] = {
     { "age", 0, 0, G_OPTION_ARG_INT64, &age,
       "permille of the logical space to fill first (0)", "N" },
     { "age-overwrite", 0, 0, G_OPTION_ARG_INT64, &age_overwrite,
-      "permille of it to overwrite then (until steady)", "N" },
+      "permille of the drive's size to overwrite then (2000; less where the "
+      "mapping merges)", "N" },
     { "age-pattern", 0, 0, G_OPTION_ARG_STRING, &age_pattern,
       "random or sequential (random)", "NAME" },
     { "age-seed", 0, 0, G_OPTION_ARG_INT64, &age_seed, "(1)", "N" },

@@ -56,7 +56,7 @@ typedef struct {
     uint64_t seed;
     bool store;
     bool random_age;
-    uint32_t age_permille, overwrite_permille; /* UINT32_MAX: until steady */
+    uint32_t age_permille, overwrite_permille; /* the latter as in ScarpAge */
     uint64_t age_seed;
     GPtrArray *texts; /* "scheme params seed keys", words; "-" for none */
     GArray *steps;    /* Step */

@@ -680,7 +680,7 @@ class OthersMeasurements(Scratch):
         for more, well, says in (
             ([], 0, "each run: 0.4 s on a drive that is full where something is read, else empty"),
             (["--age", "900", "--steady", "--seconds", "2"], 1,
-             "each run: 2 s on a drive that is 90 % full, overwritten until steady, there alone"),
+             "each run: 2 s on a drive that is 90 % full, overwritten at random, there alone"),
         ):  # fmt: skip
             out, err = io.StringIO(), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -48,8 +48,8 @@ def add_overwrite(parser: argparse.ArgumentParser) -> None:
         "--overwrite",
         type=integer("--overwrite", 0, 2**32 - 2, THOUSANDTHS),
         metavar="N",
-        help="how much ageing overwrites, in thousandths of what it has written; 0: no GC yet "
-        "(default: until steady)",
+        help="how much ageing overwrites, in thousandths of the drive's size; 0: no GC yet "
+        "(default: 2000, or less where the mapping merges)",
     )
 
 

@@ -176,8 +176,7 @@ class Begin:
     """How each run begins, and how long it is; by itself on a new drive, and short.
 
     `age`: how much of the drive is filled, in thousandths, and where the loads go; None: all of it
-    if something is read, else nothing.  `steady`: it is overwritten until write amplification is
-    steady.
+    if something is read, else nothing.  `steady`: it is overwritten as ageing does by default.
     """
 
     age: int | None = None
@@ -191,7 +190,7 @@ class Begin:
             fill = f"{self.age / 10:g} % full"
         elif self.steady:
             fill = "full"
-        then = "overwritten until steady" if self.steady else "nothing of it overwritten"
+        then = "overwritten at random" if self.steady else "nothing of it overwritten"
         where = ", there alone" if self.age else ""
         took = self.seconds or SHORT_SECONDS
         return f"each run: {took} s on a drive that is {fill}, {then}{where}"

@@ -165,8 +165,8 @@ def add_fit(parser: Parser) -> None:
         "--steady",
         action="store_true",
         default=None,
-        help="of --beside: before each run it is overwritten until write amplification is steady, "
-        "as a used drive is (default: nothing is, and no collection is due for a while)",
+        help="of --beside: before each run the drive is overwritten at random, twice its size, as "
+        "a used one has been (default: nothing is, and no collection is due for a while)",
     )
     parser.add_argument(
         "--seconds",
