@@ -176,12 +176,12 @@ class Compared(Case):
         done, out = self.compare("--max-gap", 1000)
         first = done.stdout.splitlines()[0]
         self.assertIn("(alibaba, by its first 41 requests): 41 requests measured", first)
-        self.assertIn("1 gap cut by 14,661 days", first)
+        self.assertIn("1 gap cut by 14,662 days", first)
         summary = json.loads((out / "summary.json").read_text())
         self.assertEqual(summary["replayed"]["gaps_cut"], 1)
         self.assertEqual(summary["schemes"]["pgc"]["virtual_ns"] // 10**9, 0)
         page = (out / "report.html").read_text()
-        self.assertIn("1 gap cut by 14,661 days", page[: page.index("<table>")])
+        self.assertIn("1 gap cut by 14,662 days", page[: page.index("<table>")])
         self.assertIn("scarp-columns", page)
 
     def test_no_collection_ran(self) -> None:
