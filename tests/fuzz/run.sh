@@ -91,6 +91,12 @@ seed trace-disksim ':26.214000\t0\t303574\t1\t0\n'
 seed trace-cmdlog ';SCARPCM1\0050\000\000\000\000\000\000\000'
 seed trace-csv '<time,size,op,at,x,device\n1.5,4,"read",8,,1\n2,16,W,0,,0\n3,0,flush,,,1\n'
 seed trace-csv-of-its-own '=op=1,offset=2:4096,length=3,time=4:100ns,read=17,write=18,separator=semicolon\n17;8;512;5\n'
+seed trace-alibaba '>419,W,8192,4096,1577808144360767\n'
+seed trace-tencent '?1538323200,16,8,1,1063\n'
+seed trace-vscsi '@#Vscsi Cmd Trace\n0,4096,1,write,16,1000\n'
+seed trace-etw 'ADiskRead, TimeStamp, ByteOffset, IOSize, DiskNum\nDiskRead, 10, 0x1000, 0x200, 0\n'
+seed trace-msr-header 'BTimestamp,Hostname,DiskNumber\n132000000000000000,own,0,Write,0,4096,0\n'
+seed trace-blkparse-completed 'C8,0 2 1 0.1 7 C FWFS 40960 + 16 [0]\n8,0 2 2 0.2 7 C FWS 0 [0]\n'
 printf '80 1 2 3 0\n' | gzip >"$work/gz" && { printf '0'; cat "$work/gz"; } >"$work/seeds/trace-gzip"
 seed generator 'mixed,requests=100,size=8192,theta=900,hot=100,hot_share=900,burst=3,idle_us=7'
 # Small, so that they are not only read but built; then overrides behind a NUL.
