@@ -92,6 +92,24 @@ static void expect_limit_reached(const Rig *rig, uint64_t times)
     }
 }
 
+/* A read has gone before the program, as many as may: the next one waits. */
+static void test_reads_first_limit(void)
+{
+    const int64_t at[] = { 200000, 400000 };
+    ScarpCmd write, read[2];
+    Rig *rig = scene(ON ",controller.reads_first_limit=1", &write, read, at, 2);
+
+    g_assert_cmpint(latency(&write), ==, END + BY_READ);
+    g_assert_cmpint(latency(&read[1]), ==,
+                    FW + (END + BY_READ - at[1]) + READ_DIE + LINK);
+    g_assert_cmpuint(rig_stats(rig)->suspends, ==, 1);
+    rig_free(rig);
+    rig = scene(ON, &write, read, at, 2);
+    g_assert_cmpint(latency(&write), ==, END + 2 * BY_READ);
+    g_assert_cmpuint(rig_stats(rig)->suspends, ==, 2);
+    rig_free(rig);
+}
+
 /* The second time is once too often. */
 static void test_limit(void)
 {
@@ -259,6 +277,7 @@ int main(int argc, char **argv)
     g_test_add_func("/suspend/off", test_off);
     g_test_add_func("/suspend/two-reads", test_two_reads);
     g_test_add_func("/suspend/limit", test_limit);
+    g_test_add_func("/suspend/reads-first-limit", test_reads_first_limit);
     g_test_add_func("/suspend/min-left", test_min_left);
     g_test_add_func("/suspend/between", test_between);
     g_test_add_func("/suspend/cache", test_cache);
