@@ -8,8 +8,7 @@
 
 void scarp_nand_hold(ScarpDrive *drive, ScarpFlashCmd *program)
 {
-    /* A new wait begins, for a pad: the program is the youngest by now. */
-    program->seq = scarp_seq_count(drive) - 1;
+    program->seq = scarp_next_seq(drive); /* a new wait begins: for a pad */
     scarp_flash_push(&drive->nand.held[program->plane], program);
 }
 
