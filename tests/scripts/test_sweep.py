@@ -282,6 +282,12 @@ class Out(Folder):
         (cell,) = sweep.cells(swept("--devices", str(device), "--seeds", "1"), "", self.folder)
         self.assertNotIn("{", str(cell.path))
 
+    def test_what_snakemake_makes_by_itself(self) -> None:
+        """Of the file that it is given the first rule: no rule of an included file is that."""
+        for folder in ("experiments", "scripts/scarplib/sweep"):
+            text = (ROOT / folder / "Snakefile").read_text()
+            self.assertEqual(re.findall(r"(?m)^rule (\w+):", text), ["all"])
+
     def test_a_checkout_whose_name_has_a_space(self) -> None:
         text = (ROOT / "scripts" / "scarplib" / "sweep" / "cells.smk").read_text()
         (command,) = [line for line in text.splitlines() if "{python" in line]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The rules of a Snakefile that says where the SCRIPTS are, which Python module is the PROGRAM that
-# makes a cell, which CELLS there are, each with the program's arguments, and in which FOLDER.
+# The rule of a cell, for a Snakefile that says where the SCRIPTS are, which Python module is the
+# PROGRAM that makes a cell, which CELLS there are, each with the program's arguments, and in which
+# FOLDER.
 import shlex
 
 python, scripts = sys.executable, SCRIPTS
@@ -8,12 +9,6 @@ python, scripts = sys.executable, SCRIPTS
 
 # Snakemake's own files go there too.
 workdir: str(FOLDER)
-
-
-rule all:
-    input:
-        list(CELLS),
-    localrule: True
 
 
 rule cell:
