@@ -25,7 +25,7 @@ void scarp_flow_admit(ScarpDrive *drive)
     }
 }
 
-/* The command is in the device, and the data of a write has arrived. */
+/* Begins the command, which is in the device, and has a write's data. */
 static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
 {
     cmd->units_left = 1;
@@ -112,7 +112,10 @@ void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
              cmd->offset_bytes + cmd->length_bytes <=
                  scarp_drive_logical_bytes(drive));
     if (cmd->op <= SCARP_OP_WRITE) {
-        /* Looked up when the firmware, or the link, is done with it. */
+        /*
+         * Prefetches the entry, which is looked up once the firmware or the
+         * link is done with the command.
+         */
         scarp_expect(drive, cmd->offset_bytes);
     }
     if (scarp_event_until(drive, now_ns)) {
@@ -127,7 +130,10 @@ ScarpCmd *scarp_reap(ScarpDrive *drive)
     return scarp_hil_reap(drive);
 }
 
-/* Returns the content of a unit, or NULL: zeroes. room: bytes for a unit. */
+/*
+ * Returns the unit's newest data, or NULL for zeroes. room takes a unit's
+ * bytes, for a unit of which only a part is buffered.
+ */
 static const char *peek_unit(const ScarpDrive *drive, uint32_t lpn, char *room)
 {
     const ScarpUnit *unit = scarp_pack_find(drive, lpn);

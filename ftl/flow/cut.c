@@ -1,19 +1,23 @@
 /*
- * Power fails: what the flash commands under way leave in the cells.
+ * Power fails: the pages and blocks that flash commands under way leave.
  *
- * A program leaves its page torn, or done, though nobody was told; the planes of
- * one command are drawn each alone.  An erase leaves a block that is neither.
- * Where there is energy (controller.plp_bytes) all of them are done, and what
- * is buffered is saved.
+ * A program leaves its page torn, or complete, though nobody was told. Each
+ * plane of a multi-plane command is drawn for itself. An erase leaves a block
+ * that is neither erased nor readable. With energy of its own
+ * (controller.plp_bytes) the drive completes all of them, and saves what is
+ * buffered.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
-/* A program that was at its array is done in one of so many cases. */
+/* One program in DONE_OF is complete, of those that were at their array. */
 enum { DONE_OF = 4 };
 
-/* A unit is in the cells; data: what the program carried, NULL: zeroes. */
+/*
+ * Puts a unit into the cells, with the data that the program carried (NULL:
+ * zeroes).
+ */
 static void burn_unit(ScarpDrive *drive, uint32_t ppn, const ScarpUnit *unit)
 {
     scarp_media_set_lpn(drive, ppn, scarp_unit_lpn(unit));
@@ -63,7 +67,7 @@ static void burn(ScarpDrive *drive, const ScarpFlashCmd *cmd)
     }
 }
 
-/* A lie: the first half of each unit is new, and the rest what was before. */
+/* A lie: the first half of each unit is new, the second half is old. */
 static bool shear(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 {
     uint32_t ppn = scarp_flash_ppn(cmd), half = drive->geo.unit_bytes / 2;
@@ -184,7 +188,10 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what)
 
 /* ---- The cut ------------------------------------------------------------ */
 
-/* Held programs have ended in their cells, though they did not count yet. */
+/*
+ * Programs that await the rest of their cells have ended, so their pages are
+ * complete.
+ */
 static void burn_held(ScarpDrive *drive)
 {
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
@@ -197,7 +204,10 @@ static void burn_held(ScarpDrive *drive)
 
 void scarp_flow_cut(ScarpDrive *drive)
 {
-    /* A drive that went on from an image draws alike, whatever its clock. */
+    /*
+     * Sequence numbers, not time, decide the draw: so a drive that goes on from
+     * an image is cut alike.
+     */
     uint64_t random = scarp_random_state(scarp_seed(drive) +
                                          scarp_seq_count(drive));
 
@@ -208,7 +218,10 @@ void scarp_flow_cut(ScarpDrive *drive)
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         cut_die(drive, die, &random);
     }
-    /* While it recovers the buffer is empty: what was saved still is. */
+    /*
+     * During recovery the buffer is empty, and the last cut's save remains
+     * valid.
+     */
     if (drive->desc.plp_bytes && !scarp_recovery_runs(drive)) {
         scarp_buffer_save(drive);
         if (scarp_has_parity(drive)) {

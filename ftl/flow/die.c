@@ -5,7 +5,7 @@
  */
 #include "flow/internal.h"
 
-/* The command that was chosen begins, with its mates. */
+/* Begins a command that was chosen, with the mates that can join it. */
 static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
 {
     if (scarp_flash_is_gc(lead)) {
@@ -22,7 +22,10 @@ static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
     scarp_nand_begin(drive, lead);
 }
 
-/* nand.cache: one of the same kind is loaded or sensed behind what runs. */
+/*
+ * With nand.cache a command of the same kind is loaded or sensed behind the one
+ * that runs.
+ */
 static void try_behind(ScarpDrive *drive, uint32_t die)
 {
     ScarpFlashCmd *cmd;
@@ -41,7 +44,10 @@ static void try_behind(ScarpDrive *drive, uint32_t die)
     default:
         return;
     }
-    /* A read that is picked may end at once: what was seen comes first. */
+    /*
+     * A read that is picked may end at once, so observers hear of earlier
+     * phases before.
+     */
     scarp_flow_tell_phases(drive);
     cmd = scarp_flow_pick(drive, die, pick);
     if (cmd) {
@@ -93,7 +99,7 @@ void scarp_flow_die_event(ScarpDrive *drive, uint32_t die)
         step(drive, die, what);
         return;
     }
-    scarp_flow_tell_phases(drive); /* while they still are */
+    scarp_flow_tell_phases(drive); /* while the commands exist */
     for (; ended; ended = mate) {
         mate = scarp_flash_unlink_mate(ended);
         scarp_flow_ended(drive, ended);

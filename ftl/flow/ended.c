@@ -1,11 +1,15 @@
 /*
- * A flash command has ended: its owner is told, and the rest that is to know.
+ * Flash commands that have ended: their owners are told, and whoever waited for
+ * their end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
-/* Units that wait for each other are filled in turn; the last settles first. */
+/*
+ * Fills a chain of units, each with the data of the one before. Settling comes
+ * afterwards, as it may drop a unit whose data the next one needs.
+ */
 void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base)
 {
     ScarpUnit *filled = NULL;
@@ -35,7 +39,7 @@ static void commit_host(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     ScarpCmd *cmd;
 
-    if (!scarp_flash_units(program)) { /* it had no data */
+    if (!scarp_flash_units(program)) { /* a pad */
         scarp_media_pages_programmed(drive, scarp_flash_ppn(program), 1);
     }
     while (scarp_buffer_commit_next(drive, program, &cmd)) {
@@ -46,7 +50,7 @@ static void commit_host(ScarpDrive *drive, ScarpFlashCmd *program)
     scarp_flash_free(drive, program);
 }
 
-/* The program, and those that are linked to it. */
+/* Commits the program, and those that are linked to it by next. */
 static void commit_all(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     ScarpFlashCmd *next;

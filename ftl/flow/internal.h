@@ -28,38 +28,48 @@
 /* ---- command.c ---------------------------------------------------------- */
 
 void scarp_flow_stage_event(ScarpDrive *drive, uint32_t stage);
-/* A part that the command waits for has ended. */
+/*
+ * Counts one part of the command as ended; the last one completes the command.
+ */
 void scarp_flow_put(ScarpDrive *drive, ScarpCmd *cmd);
-/* Units have left the buffer: flushes may be done, and writes get room. */
+/* Completes flushes, and admits writes, after units have left the buffer. */
 void scarp_flow_flushed(ScarpDrive *drive);
 void scarp_flow_admit(ScarpDrive *drive);
 
 /* ---- read.c ------------------------------------------------------------- */
 
-/* Splits the command into flash reads; what is buffered is served at once. */
+/* Splits the command into flash reads. Buffered units are served at once. */
 void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd);
 /*
- * A read that was taken from its queue starts.  False: a unit of it has moved
- * since, and it was put elsewhere, or has ended.
+ * Starts a read that was taken from its queue. False: one of its units has
+ * moved since, so the read was queued elsewhere, or has ended.
  */
 bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* Reads that redundancy has served end; those that it could not are retried. */
+/*
+ * Ends reads that parity has served, and retries those that it could not serve.
+ */
 void scarp_flow_take_served(ScarpDrive *drive);
 
-/* A unit of a read whose entry is known now; *open: a read that may grow. */
+/*
+ * Goes on with part, a read of one unit, whose entry is known now. *open is a
+ * read that the unit may extend.
+ */
 void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
                             ScarpFlashCmd **open);
 
 /* ---- mapped.c ----------------------------------------------------------- */
 
-/* Missing entries are fetched, and what waited for one goes on. */
+/* Fetches missing entries, and goes on with what waited for them. */
 void scarp_flow_mapped(ScarpDrive *drive);
 
 /* ---- ended.c ------------------------------------------------------------ */
 
 void scarp_flow_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* A partial write's unit has its bytes: base, NULL: zeroes. */
+/*
+ * Completes a partial write's unit with the bytes around: base, or NULL for
+ * zeroes.
+ */
 void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base);
 
 /* ---- die.c -------------------------------------------------------------- */
@@ -70,7 +80,7 @@ void scarp_flow_die_work(ScarpDrive *drive, uint32_t die);
 
 /* ---- waiting.c, pick.c, take.c, multiplane.c ----------------------------- */
 
-/* cmd, which may be NULL, came before best; or there is no best. */
+/* True when cmd, which may be NULL, is older than best, or best is NULL. */
 static inline bool scarp_flow_is_older(const ScarpFlashCmd *cmd,
                                        const ScarpFlashCmd *best)
 {
@@ -83,14 +93,14 @@ typedef struct {
     const ScarpFlashCmd *program; /* of the host or the mapping; has a page */
     const ScarpFlashCmd *pageless; /* a program whose plane has no page now */
     const ScarpFlashCmd *copy; /* of another die's collection */
-    const ScarpFlashCmd *pad;  /* a page in whose cells a pad can go */
+    const ScarpFlashCmd *pad;  /* the oldest page that only a pad completes */
     const ScarpFlashCmd *suspended;
 } ScarpWaiting;
 
 ScarpWaiting scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die);
 /*
- * Returns the oldest that reads go before and that can go; if none can, the
- * oldest that has no page; or NULL.
+ * Returns the oldest command that reads go before and that can run; if none
+ * can, the oldest that has no page; or NULL.
  */
 const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
                                              const ScarpWaiting *w);
@@ -98,14 +108,20 @@ const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
 const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
                                             uint32_t die,
                                             const ScarpWaiting *w);
-/* A read goes before all programs and pads that can go. */
+/* True when a read goes before all programs and pads that can run. */
 bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w);
-/* A pad goes before programs: these have passed it over to the limit. */
+/*
+ * True when a pad goes next: no program can, or programs have passed the pad
+ * over as often as they may.
+ */
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
                             const ScarpWaiting *w, const ScarpFlashCmd *owed);
 
 typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } ScarpPick;
-/* NULL: nothing can run.  It is out of its queue; a program has its page. */
+/*
+ * Takes the next command out of its queue; a program has got its page. NULL:
+ * nothing can run.
+ */
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);
 /*
  * Takes the oldest read that has not moved, or returns NULL. *w is what waits
@@ -119,10 +135,10 @@ ScarpFlashCmd *scarp_flow_take_program(ScarpDrive *drive, uint32_t die,
 /* Takes the oldest command of a collection that can go, if pick allows it. */
 ScarpFlashCmd *scarp_flow_take_gc(ScarpDrive *drive, uint32_t die,
                                   ScarpPick pick);
-/* Mates from the die's other planes join lead. */
+/* Lets commands of the die's other planes join lead. */
 void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *lead);
-/* A host's program that was taken from its queue gets its page. */
+/* Gives a page to a host's program that was taken from its queue. */
 void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 /* ---- pairs.c: ftl.paired_pages=pad --------------------------------------- */
@@ -133,41 +149,50 @@ static inline bool scarp_flow_pairs(const ScarpDrive *drive)
 }
 
 /*
- * A program of the host's units has ended in its cells.  Those that count now,
- * in a list by scarp_flash_next(), or NULL: none does yet.
+ * Notes that a program of the host's units has ended in its cells. Returns the
+ * programs that count from now on, linked by scarp_flash_next(), or NULL.
  */
 ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program);
-/* A program without data that somebody waits for at the die, or NULL. */
+/*
+ * Makes a program without data that somebody waits for at the die, or returns
+ * NULL.
+ */
 ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);
 /*
- * The oldest page of the die for which somebody waits, and which only a pad
- * completes; page: of those that can have one now.  Or NULL.
+ * Returns the die's oldest page that somebody waits for and only a pad
+ * completes, or NULL. page: only where the plane has a page for the pad.
  */
 const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
                                         bool page);
-/* Kicks dies that hold programs: somebody waits for a pad from now on. */
+/*
+ * Kicks dies with pages that wait for the rest of their cells, as somebody
+ * waits for these from now on.
+ */
 void scarp_flow_press(ScarpDrive *drive);
 
 /* ---- redirect.c --------------------------------------------------------- */
 
 /*
- * Programs of the die that can never have a page there go elsewhere.  True:
- * what was behind one of them may have its page.
+ * Sends programs of the die that can never have a page there to other planes.
+ * True: a program behind one of them may have its page.
  */
 bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die);
 
 #ifdef SCARP_CHECKED
-/* cut_marks.c: what a power cut meets now. */
+/* cut_marks.c: marks the rare states that a power cut meets. */
 void scarp_flow_mark_cut(const ScarpDrive *drive);
 #endif
 
 /*
- * ended.c: nothing is buffered, so what still waits for the rest of its cells
- * has nothing that a cut could take: it counts.
+ * ended.c: commits programs that await the rest of their cells. The buffer is
+ * empty, so a cut can take nothing that they carry.
  */
 void scarp_flow_commit_held(ScarpDrive *drive);
 
-/* Returns where lpn lies, or SCARP_NONE: unmapped, or deallocated by now. */
+/*
+ * Returns the PPN of lpn, or SCARP_NONE if lpn is unmapped, or deallocated by
+ * now.
+ */
 static inline uint32_t scarp_flow_lookup(const ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t ppn = scarp_map_lookup(drive, lpn);
@@ -176,7 +201,7 @@ static inline uint32_t scarp_flow_lookup(const ScarpDrive *drive, uint32_t lpn)
                ? SCARP_NONE : ppn;
 }
 
-/* The stream of what a program carries. */
+/* Returns the stream of the units that a program carries. */
 static inline uint16_t scarp_flash_stream(const ScarpFlashCmd *cmd)
 {
     const ScarpUnit *units = scarp_flash_units(cmd);
@@ -186,7 +211,7 @@ static inline uint16_t scarp_flash_stream(const ScarpFlashCmd *cmd)
 
 /* ---- observe.c ---------------------------------------------------------- */
 
-/* Observers are told of the phases that nand has remembered. */
+/* Tells observers of the phases that nand has remembered. */
 void scarp_flow_tell(ScarpDrive *drive);
 
 static inline void scarp_flow_tell_phases(ScarpDrive *drive)

@@ -1,18 +1,18 @@
 /*
- * Entries of the mapping that are not in RAM (ftl.mapping=demand): what waits
- * for one goes on when it is known.
+ * Entries of the mapping that lie on flash (ftl.mapping=demand): reads and
+ * units that wait for one go on when it is known.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
-/* A unit that the host wrote. */
+/* Goes on with a unit that the host wrote, whose entry is known now. */
 static void unit_mapped(ScarpDrive *drive, ScarpUnit *unit)
 {
     if (!scarp_buffer_mapped(drive, unit)) {
         return;
     }
-    /* The host wrote a part of it. */
+    /* The host wrote a part of the unit: the rest is on flash, or zeroes. */
     if (scarp_flow_lookup(drive, scarp_unit_lpn(unit)) != SCARP_NONE) {
         scarp_buffer_read_rest(drive, unit);
     } else {
@@ -20,7 +20,9 @@ static void unit_mapped(ScarpDrive *drive, ScarpUnit *unit)
     }
 }
 
-/* Units and reads that follow each other share a page, as if none waited. */
+/*
+ * Units and reads that follow each other share a page, as if none had waited.
+ */
 static void go_on(ScarpDrive *drive, ScarpMapWait *first)
 {
     ScarpFlashCmd *open = NULL;

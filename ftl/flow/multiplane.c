@@ -6,7 +6,7 @@
  */
 #include "flow/internal.h"
 
-/* How far into a queue a mate is looked for. */
+/* The number of a queue's commands among which a mate is looked for. */
 #define LOOK_AHEAD 32
 
 static bool fits(const ScarpDrive *drive, const ScarpFlashCmd *lead,
@@ -48,7 +48,7 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
     return NULL;
 }
 
-/* Compares page offsets where the mapping says where pages go. */
+/* True when mate's page offset is page, where the mapping places pages. */
 static bool same_mapped_offset(const ScarpDrive *drive, uint32_t p,
                                uint32_t page, const ScarpFlashCmd *mate)
 {
@@ -62,7 +62,7 @@ static bool same_mapped_offset(const ScarpDrive *drive, uint32_t p,
            scarp_map_page_offset(drive, p, lpn) == page;
 }
 
-/* Whether mate's plane can program the same page offset as lead. */
+/* True when mate's plane can program the page offset of lead. */
 static bool same_offset(const ScarpDrive *drive, uint32_t p,
                         const ScarpFlashCmd *lead, const ScarpFlashCmd *mate)
 {
@@ -82,7 +82,10 @@ static bool same_offset(const ScarpDrive *drive, uint32_t p,
            scarp_page_offset(drive, p, origin, stream) == page;
 }
 
-/* The program may go with a collection, before others of the host. */
+/*
+ * True when the program may join a collection's, though older commands of the
+ * host may wait.
+ */
 static bool may_join(const ScarpDrive *drive, uint32_t die,
                      const ScarpFlashCmd *program)
 {

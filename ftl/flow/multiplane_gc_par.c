@@ -1,17 +1,17 @@
 /*
- * GC-PAR (hpdc18 §4.1, Algorithm 2; §4.2): a GC read takes along a host read
- * of the same page offset, a GC program a host program, from the planes of the
- * die that do not collect.
+ * GC-PAR (hpdc18 §4.1, Algorithm 2; §4.2): a GC read takes along a host read of
+ * the same page offset, a GC program a host program, from planes of the die
+ * that do not collect.
  *
- * Algorithm 2 as printed never resets "moved"; here every page starts anew, as
+ * Algorithm 2 as printed never resets "moved". Here every page starts anew, as
  * each is a flash command of its own.
  *
  * The second active block (§4.2) keeps every GC program aligned with the
- * host's: planes of a die have one block each whose write points go on
- * together.  A GC program with a mate goes there, one without goes to the
- * ordinary active block: put where mates go, it would be the last that had any,
- * as the sibling's write point would stay behind for good (the paper's figure
- * 6c).  What lags, single host programs fill up.
+ * host's: the planes of a die have one block each whose write points advance
+ * together. A GC program with a mate goes there, one without goes to the
+ * ordinary active block. Put into the aligned block, it would be the last with
+ * a mate, as the sibling's write point would stay behind for good (the paper's
+ * figure 6c). Single host programs fill up write points that lag.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

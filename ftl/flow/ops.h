@@ -1,5 +1,5 @@
 /*
- * The questions that rooms above may ask of flow, besides scarp.h.
+ * Functions of flow for other rooms, besides scarp.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,19 +10,25 @@
 #include "hil/ops.h"
 #include "recovery/ops.h"
 
-/* Commands enter the device, as slots are free and the policy says. */
+/*
+ * Dispatches commands from the host queue, as slots are free and the policy
+ * says.
+ */
 void scarp_flow_dispatch(ScarpDrive *drive);
 
-/* Dies that something happened to look for work, in the order it happened. */
+/* Lets dies that were kicked look for work, in the order of the kicks. */
 void scarp_flow_work(ScarpDrive *drive);
 
 /*
- * Power fails: the cells become what is found afterwards.  Nothing else of the
- * drive is of use any longer.
+ * Power fails: the cells get what recovery will find. Only the cells are of use
+ * afterwards.
  */
 void scarp_flow_cut(ScarpDrive *drive);
 
-/* Quiescent, and nothing is buffered or still to happen. */
+/*
+ * True when the drive is quiescent, its buffer is empty and no event is due;
+ * else sets error.
+ */
 bool scarp_at_rest(const ScarpDrive *drive, GError **error);
 
 #endif /* SCARP_FLOW_OPS_H */

@@ -1,17 +1,19 @@
 /*
- * ftl.paired_pages=pad: a page of the host counts when all pages of its cells
- * are programmed.  Until then a later program of these cells, cut short, would
- * take it along; so its units stay in the buffer, as if it had not ended.
+ * ftl.paired_pages=pad: a program of the host counts once all pages of its
+ * cells are programmed. Until then its units stay in the buffer, because a
+ * power cut during a later program of these cells would destroy them.
  *
- * Others that are written later fill the rest.  If none comes, and somebody
- * waits, it is filled with pages without data: as many as are missing, and no
- * more, as one too many begins cells that have to be filled, too.
+ * Later programs fill the rest of the cells. If none comes, and somebody waits,
+ * pages without data fill it: as many as are missing, and no more, as one more
+ * would begin cells that have to be filled, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
-/* The page of the program is the last one of its cells, or of its block. */
+/*
+ * True when the program's page is the last one of its cells, or of its block.
+ */
 static bool ends_group(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {
     uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(program));
@@ -32,7 +34,9 @@ ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program)
                                                 scarp_flash_ppn(program)));
 }
 
-/* All pages of its cells are programmed, or on their way. */
+/*
+ * True when all pages of the program's cells are programmed, or on their way.
+ */
 static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *held)
 {
     uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(held));
@@ -46,8 +50,8 @@ static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *held)
 }
 
 /*
- * Nobody else will fill its cells soon, and somebody waits for it; nobody does
- * for a page without data.
+ * True when somebody waits for the program, and no other one will fill its
+ * cells soon. Nobody waits for a pad.
  */
 static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *held)
 {
@@ -66,7 +70,9 @@ static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *held)
     return false;
 }
 
-/* The stream of the block: a program without units has none of its own. */
+/*
+ * Returns the stream of the program's block: a pad has no units that tell it.
+ */
 static uint16_t stream_in(const ScarpDrive *drive, const ScarpFlashCmd *held)
 {
     return scarp_media_stream(drive,

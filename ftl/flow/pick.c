@@ -13,14 +13,15 @@
 #include "flow/internal.h"
 
 typedef enum {
-    CHOICE_MADE,  /* what was taken runs, or nothing may */
-    CHOICE_NONE,  /* the host has nothing that can go */
-    CHOICE_AGAIN, /* what waits has changed: from the beginning */
+    CHOICE_MADE,  /* the command taken runs, or none may */
+    CHOICE_NONE,  /* no command of the host can run */
+    CHOICE_AGAIN, /* the queues have changed: choose again */
 } Choice;
 
 /*
- * Starts collections that are due. *after_reads: not while reads wait that go
- * first. False: nothing is loaded behind what runs, as a collection comes next.
+ * Starts collections that are due. *after_reads: none was started, as reads
+ * wait that go first. False: nothing may be loaded behind the command that
+ * runs, as a collection comes next.
  */
 static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                       bool *after_reads)
@@ -45,7 +46,10 @@ static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return true;
 }
 
-/* Reads or programs of other planes have passed over the one without a page. */
+/*
+ * True when reads, or programs of other planes, have passed over the program
+ * without a page as often as they may.
+ */
 static bool is_owed_a_page(const ScarpDrive *drive, uint32_t die,
                            const ScarpWaiting *w, const ScarpFlashCmd *owed)
 {
@@ -54,7 +58,7 @@ static bool is_owed_a_page(const ScarpDrive *drive, uint32_t die,
                                            scarp_flash_seq(w->pageless)));
 }
 
-/* The pacing prefers; a waiter that is owed a collection overrules it. */
+/* Returns whom the pacing prefers, unless a waiter is owed a collection. */
 static ScarpTurn turn_of(ScarpDrive *drive, uint32_t die, const ScarpWaiting *w,
                          const ScarpFlashCmd *owed)
 {
@@ -137,7 +141,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     }
     if (after_reads && pick == PICK_ANY) {
         scarp_mark(drive, collected_after_reads_had_gone);
-        return CHOICE_AGAIN; /* the reads that it waited for had moved */
+        return CHOICE_AGAIN; /* those reads had moved */
     }
     if (turn == TURN_HOST && scarp_nand_queued(drive, die, QUEUE_GC)) {
         *cmd = scarp_flow_take_gc(drive, die, pick);
@@ -148,7 +152,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return CHOICE_MADE;
 }
 
-/* Nobody else has anything to do at that time. */
+/* Before the drive is ready recovery alone has flash commands. */
 static ScarpFlashCmd *pick_recovery(ScarpDrive *drive, uint32_t die,
                                     ScarpPick pick)
 {
@@ -162,7 +166,7 @@ static ScarpFlashCmd *pick_recovery(ScarpDrive *drive, uint32_t die,
     }
 }
 
-/* Reads alone go before what stands still. */
+/* Only reads go before a suspended command. */
 static ScarpFlashCmd *pick_suspended(ScarpDrive *drive, uint32_t die)
 {
     ScarpWaiting w = scarp_flow_who_waits(drive, die);

@@ -1,11 +1,11 @@
 /*
- * Host reads: from the write buffer, from flash, or of nothing.
+ * Host reads: of buffered units, of units on flash, and of unmapped ones.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
-/* The part of cmd that lies in unit lpn; data NULL: zeroes. */
+/* Copies the part of cmd that lies in unit lpn; data NULL: zeroes. */
 static void copy_out(const ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                      const void *data)
 {
@@ -38,7 +38,7 @@ static uint32_t bytes_in_unit(const ScarpDrive *drive, const ScarpCmd *cmd,
 
 /* ---- Splitting ---------------------------------------------------------- */
 
-/* Units that lie one after the other, in one page, are one flash read. */
+/* True when the unit lies behind those of read, in the same page. */
 static bool extends(const ScarpDrive *drive, const ScarpFlashCmd *read,
                     uint32_t lpn, uint32_t ppn)
 {
@@ -47,7 +47,10 @@ static bool extends(const ScarpDrive *drive, const ScarpFlashCmd *read,
            lpn == scarp_flash_lpn(read) + scarp_flash_n_units(read);
 }
 
-/* The unit's entry is on flash: its part of cmd comes back when it is known. */
+/*
+ * Waits for a unit's entry, which lies on flash. mapped.c goes on with the
+ * part.
+ */
 static void wait_for_entry(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn)
 {
     ScarpFlashCmd *part = scarp_flash_new(drive, SCARP_FLASH_READ, OWNER_READ,
@@ -103,8 +106,8 @@ void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd)
 /* ---- Starting and ending ------------------------------------------------ */
 
 /*
- * The cells are sensed when the command starts: GC and newer writes
- * may move it before the data has crossed the channel.
+ * Senses a unit when the command starts: GC and newer writes may move the unit
+ * before its data has crossed the channel.
  */
 static void sense(ScarpDrive *drive, ScarpFlashCmd *read, uint32_t lpn,
                   const void *data)
@@ -123,7 +126,7 @@ static void end_for_cmd(ScarpDrive *drive, ScarpFlashCmd *read)
 {
     ScarpCmd *cmd = scarp_flash_subject(read);
 
-    /* The explanation of a command is that of the part that ended last. */
+    /* The part that ended last explains the command's latency. */
     if (cmd->units_left == 1) {
         scarp_cause_read(drive, cmd, scarp_flash_account(read));
     }
@@ -141,7 +144,7 @@ static void end_for_rmw(ScarpDrive *drive, ScarpFlashCmd *read)
     scarp_flow_admit(drive);
 }
 
-/* The data of the read is where it belongs. */
+/* Ends a read, whose data is in place, for its owner. */
 static void end(ScarpDrive *drive, ScarpFlashCmd *read)
 {
     switch (scarp_flash_owner(read)) {
@@ -163,7 +166,7 @@ static void end(ScarpDrive *drive, ScarpFlashCmd *read)
     }
 }
 
-/* The read ends without its die: data (NULL: zeroes) is what its page holds. */
+/* Ends a read without its die; data (NULL: zeroes) is what its page holds. */
 static void serve(ScarpDrive *drive, ScarpFlashCmd *read, const void *data)
 {
     sense(drive, read, scarp_flash_lpn(read), data);
@@ -181,7 +184,9 @@ void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *read)
     } else {
         drive->stats.parity_page_reads++;
     }
-    /* The block is not erased before: an erase waits for its die. */
+    /*
+     * The block still holds the page: an erase would have waited for the die.
+     */
     for (uint32_t i = 0; i < scarp_flash_n_units(read); i++) {
         scarp_media_check_lpn(drive, scarp_flash_ppn(read) + i,
                               scarp_flash_lpn(read) + i);
@@ -256,7 +261,7 @@ void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
     *open = part;
 }
 
-/* A part of a read: one unit of it. */
+/* Narrows a read to one of its units. */
 static void narrow(const ScarpDrive *drive, ScarpFlashCmd *read, uint32_t lpn)
 {
     scarp_flash_set_lpn(read, lpn, 1);
@@ -295,7 +300,10 @@ bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *read)
             return false;
         }
     }
-    /* Compared when the data has crossed; the table is far away by then. */
+    /*
+     * The LPNs are compared when the data has crossed; by then they are no
+     * longer in the processor's cache.
+     */
     __builtin_prefetch(scarp_media_lpns(drive, ppn));
     for (uint32_t i = 0; i < n; i++) {
         sense(drive, read, lpn + i,

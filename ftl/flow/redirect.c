@@ -1,11 +1,11 @@
 /*
- * Programs of the host whose plane can take nothing any more.
+ * Programs of the host whose plane can take no more units.
  *
- * Where a unit may leave its plane, by dynamic allocation or as a collection
- * moves it elsewhere, a plane can come to have so many valid units that none of
- * its full blocks is worth a collection while it has no free block to spare.
- * Nothing of its own ends that.  All planes together have room: what waits
- * there goes to one that has.
+ * A unit may leave its plane, by dynamic allocation or in a collection. So a
+ * plane can come to have so many valid units that none of its full blocks is
+ * worth a collection while it has no free block to spare. Nothing in the plane
+ * ends that. All planes together have room, so programs that wait there go to a
+ * plane that has it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,7 +23,10 @@ static bool is_stuck(const ScarpDrive *drive, uint32_t p,
            !scarp_victim_least(drive, p, &victim, 1);
 }
 
-/* Returns the plane that gets the least, of those that can collect after it. */
+/*
+ * Returns the plane that gets the fewest units, of those that can collect with
+ * one page more; or SCARP_NONE.
+ */
 static uint32_t elsewhere(const ScarpDrive *drive)
 {
     uint32_t best = SCARP_NONE, least = UINT32_MAX;

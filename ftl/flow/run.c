@@ -19,7 +19,10 @@ void scarp_flow_work(ScarpDrive *drive)
     scarp_flow_tell_phases(drive);
 }
 
-/* An axis of the scheme had set a time, or a hold on collections ends. */
+/*
+ * A time that an axis of the scheme has set is reached, or a hold on
+ * collections ends.
+ */
 static void __attribute__((noinline)) timer_event(ScarpDrive *drive,
                                                   ScarpAxis axis)
 {
@@ -34,7 +37,7 @@ static void __attribute__((noinline)) timer_event(ScarpDrive *drive,
         policy[axis]->timer(drive);
     }
     if (axis == AXIS_HIL) {
-        scarp_flow_dispatch(drive); /* it may no longer decline */
+        scarp_flow_dispatch(drive); /* the policy may take what it declined */
     }
 }
 
@@ -92,7 +95,7 @@ bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns)
     limit_ns = MIN(limit_ns, SCARP_TIME_LAST);
     while (!scarp_hil_any_done(drive) && scarp_event_until(drive, limit_ns)) {
         run_next(drive);
-        /* All of one time, as scarp_run() would. */
+        /* Events of one time run together, as in scarp_run(). */
         while (scarp_hil_any_done(drive) &&
                scarp_event_until(drive, scarp_time_ns(drive))) {
             run_next(drive);
@@ -154,8 +157,8 @@ bool scarp_drain(ScarpDrive *drive, GError **error)
 {
     run_all(drive);
     /*
-     * More than once: the first may leave a page open that the second fills,
-     * and what it writes changes parities, and entries of the mapping.
+     * A pass may leave a page open that the next one fills, and its writes
+     * change parities and entries of the mapping.
      */
     for (int i = 0; i < 8 && (!scarp_buffer_is_empty(drive) ||
                               !scarp_gc_at_rest(drive) ||

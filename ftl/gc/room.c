@@ -12,7 +12,9 @@
  */
 #include "gc/internal.h"
 
-/* The program of the host that the plane's collection is for, or NULL. */
+/*
+ * Returns the program of the host that the plane's collection is for, or NULL.
+ */
 static const ScarpFlashCmd *host_in_need(const ScarpDrive *drive, uint32_t p)
 {
     return scarp_gc_due(drive, p) ? scarp_gc_waits_for_page(drive, p) : NULL;
@@ -29,7 +31,7 @@ bool scarp_gc_has_room(ScarpDrive *drive, uint32_t p, uint32_t victim)
     }
     if (*refused != SCARP_NONE && (scarp_map_changes_nothing(drive) ||
                                    !host_in_need(drive, *refused))) {
-        *refused = SCARP_NONE; /* all of the room is there, or nobody waits */
+        *refused = SCARP_NONE; /* the room is all free, or nobody waits */
     }
     waiter = *refused == SCARP_NONE ? NULL : host_in_need(drive, *refused);
     behind = waiter && p != *refused &&

@@ -1,9 +1,9 @@
 /*
- * Channels: first come, first served, one transfer at a time; with
- * controller.gc_first_on_channel what collections wait with goes first.
+ * Channels: one transfer at a time, first come, first served. With
+ * controller.gc_first_on_channel transfers of collections go first.
  *
- * A channel that nobody waits for has no event: its next user compares
- * free_ns with the time.
+ * A channel that nobody waits for has no event: its next user compares free_ns
+ * with the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,11 +25,14 @@ static const ScarpFlashCmd *group_of(const ScarpDrive *drive, uint32_t waiter)
 {
     const ScarpDie *die = &drive->nand.die[waiter / 2];
 
-    /* A waiter from behind may have become current meanwhile. */
+    /* The command behind may have become the current one meanwhile. */
     return waiter % 2 && die->ahead ? die->ahead : die->current;
 }
 
-/* Commands that run together have the channel together. */
+/*
+ * True when one of the group is a collection's: commands that run together have
+ * the channel together.
+ */
 static bool has_gc(const ScarpFlashCmd *group)
 {
     while (group && !scarp_flash_is_gc(group)) {
@@ -47,7 +50,10 @@ static ScarpChannelQueue *queue_of(ScarpDrive *drive, ScarpChannel *channel,
     return &channel->wait[first ? WAIT_GC : WAIT_ANY];
 }
 
-/* Transfers of collections go first, if there are any. */
+/*
+ * Returns the queue that goes next: transfers of collections go before the
+ * host's, as often as they may.
+ */
 static ScarpChannelQueue *next_queue(ScarpDrive *drive, uint32_t c)
 {
     ScarpChannelQueue *wait = drive->nand.channel[c].wait;

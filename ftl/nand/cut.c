@@ -1,5 +1,5 @@
 /*
- * Flash commands that dies are doing when power fails.
+ * Flash commands under way when power fails.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

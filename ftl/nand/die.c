@@ -1,6 +1,6 @@
 /*
- * Dies: the phases of a flash command, its multi-plane mates, the cache
- * register behind it, and what a die does while others wait.
+ * Dies: the phases of a flash command and of its mates, and the command that is
+ * loaded or sensed behind it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -52,7 +52,9 @@ static void array_ends(ScarpDrive *drive, uint32_t index, ScarpFlashKind kind,
     uint32_t source = scarp_die_source(drive, index);
 
     if (kind == SCARP_FLASH_ERASE) {
-        /* Rare, and so long that programs would end before it. */
+        /*
+         * Erases are rare, and so long that programs set later would end first.
+         */
         scarp_event_set(drive, source, end_ns);
         return;
     }
@@ -68,7 +70,9 @@ void scarp_array_until(ScarpDrive *drive, uint32_t index, int64_t end_ns)
     die->phase = PHASE_ARRAY;
     die->array_end_ns = end_ns;
     array_ends(drive, index, die->current->kind, end_ns);
-    /* Reads that came before it could be suspended look once more. */
+    /*
+     * A read that came while the command could not be suspended may do so now.
+     */
     if (die->queued[QUEUE_READS] &&
         (drive->desc.suspend_program || drive->desc.suspend_erase)) {
         scarp_nand_kick(drive, index);
@@ -139,7 +143,7 @@ bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
 {
     ScarpDie *die = &drive->nand.die[waiter / 2];
 
-    /* A waiter from behind may have become current meanwhile. */
+    /* The command behind may have become the current one meanwhile. */
     if (waiter % 2 && die->ahead) {
         return grant_command(drive, waiter / 2, true);
     }
@@ -211,7 +215,10 @@ void scarp_nand_rest(ScarpDrive *drive, uint32_t index, bool held)
 static ScarpNandStep sensed(ScarpDrive *drive, uint32_t index)
 {
     scarp_see_array(drive, &drive->nand.die[index], scarp_time_ns(drive));
-    /* The next command goes first, or the array would stand still. */
+    /*
+     * The next command uses the channel first: otherwise the array would stand
+     * still.
+     */
     return NAND_SENSED;
 }
 
@@ -270,7 +277,7 @@ ScarpNandStep scarp_nand_after(ScarpDrive *drive, uint32_t index)
     if (die->ahead) {
         return promote(drive, index);
     }
-    scarp_nand_kick(drive, index); /* it rests when there is no work */
+    scarp_nand_kick(drive, index); /* the die rests if it finds no work */
     return NAND_NOTHING;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Programs that have ended in their cells, and do not count before the rest of
- * these cells is programmed, too (ftl.paired_pages=pad).
+ * Programs that have ended in their cells, but do not count before the rest of
+ * these cells is programmed (ftl.paired_pages=pad).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

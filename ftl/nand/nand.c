@@ -1,5 +1,5 @@
 /*
- * Dies and their queues: made, filled, asked.
+ * Dies and their queues.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * The questions that other rooms may ask of nand.
+ * Functions of nand for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,8 +16,8 @@ void scarp_nand_clear(ScarpDrive *drive);
 /* ---- Flash commands ----------------------------------------------------- */
 
 /*
- * Made and filled in by its owner, who queues it.  It comes back to the owner
- * when it has ended, and is the owner's to free.
+ * Makes a flash command, which its owner fills in and queues. The owner hears
+ * of its end, and frees it.
  */
 static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
                                              ScarpFlashKind kind,
@@ -27,7 +27,10 @@ static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
     ScarpFlashCmd *cmd = scarp_pool_take(&drive->nand.pool);
 
     scarp_clear(cmd, offsetof(ScarpFlashCmd, account));
-    /* Nobody asks what GC's commands waited for, nor recovery's. */
+    /*
+     * Commands of GC and recovery have no causes: nobody asks what they waited
+     * for.
+     */
     scarp_account_init(&cmd->account, owner < OWNER_GC);
     cmd->kind = kind;
     cmd->owner = owner;
@@ -63,7 +66,7 @@ static inline void scarp_flash_set_units(ScarpFlashCmd *cmd, ScarpUnit *units,
     cmd->n_units = n;
 }
 
-/* A read: of n units from lpn on, as the mapping says. */
+/* Sets the n units, from lpn on, that a read expects at its page. */
 static inline void scarp_flash_set_lpn(ScarpFlashCmd *cmd, uint32_t lpn,
                                        uint32_t n)
 {
@@ -71,7 +74,7 @@ static inline void scarp_flash_set_lpn(ScarpFlashCmd *cmd, uint32_t lpn,
     cmd->n_units = n;
 }
 
-/* A read: one unit more, which lies behind the others. */
+/* Extends a read by one unit, which lies behind the others. */
 static inline void scarp_flash_extend(ScarpFlashCmd *cmd, uint32_t bytes)
 {
     cmd->n_units++;
@@ -88,7 +91,9 @@ static inline void scarp_flash_set_direct(ScarpFlashCmd *cmd)
     cmd->direct = true;
 }
 
-/* A copyback: the page that it reads; it programs where ppn will say. */
+/*
+ * Sets the page that a copyback senses; scarp_flash_set_ppn() sets the other.
+ */
 static inline void scarp_flash_set_source(ScarpFlashCmd *cmd, uint32_t ppn)
 {
     cmd->source_ppn = ppn;
@@ -99,19 +104,19 @@ static inline void scarp_flash_set_aligned(ScarpFlashCmd *cmd, bool aligned)
     cmd->aligned = aligned;
 }
 
-/* A collection's program, of a victim in another die. */
+/* Marks a collection's program as one of another die's victim. */
 static inline void scarp_flash_set_guest(ScarpFlashCmd *cmd)
 {
     cmd->guest = true;
 }
 
-/* A page of its plane is kept for it, until it starts. */
+/* Notes whether a page of the plane is kept for the command until it starts. */
 static inline void scarp_flash_set_promised(ScarpFlashCmd *cmd, bool promised)
 {
     cmd->promised = promised;
 }
 
-/* A program or copyback that starts: the page that it was given. */
+/* Sets the page that a program or copyback got, which starts. */
 static inline void scarp_flash_set_ppn(ScarpFlashCmd *cmd, uint32_t ppn)
 {
     cmd->ppn = ppn;
@@ -224,7 +229,7 @@ static inline void scarp_flash_push(ScarpFlashQueue *queue, ScarpFlashCmd *cmd)
     queue->tail = &cmd->next;
 }
 
-/* NULL: it is empty. */
+/* Removes and returns the first command; NULL: the list is empty. */
 static inline ScarpFlashCmd *scarp_flash_pop(ScarpFlashQueue *queue)
 {
     ScarpFlashCmd *cmd = queue->head;
@@ -238,7 +243,7 @@ static inline ScarpFlashCmd *scarp_flash_pop(ScarpFlashQueue *queue)
 
 /* ---- Queues of a die ---- ------------------------------------------------ */
 
-/* The die looks for work when the event that runs now has been handled. */
+/* Makes the die look for work once the present event has been handled. */
 static inline void scarp_nand_kick(ScarpDrive *drive, uint32_t die)
 {
     ScarpNand *nand = &drive->nand;
@@ -257,7 +262,7 @@ static inline bool scarp_nand_any_kicked(const ScarpDrive *drive)
     return drive->nand.n_kicked;
 }
 
-/* The die that was kicked first; there must be one. */
+/* Returns the die that was kicked first; there must be one. */
 static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
 {
     ScarpNand *nand = &drive->nand;
@@ -270,11 +275,14 @@ static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
     return die;
 }
 
-/* Puts it into its plane's queue and kicks the die. */
+/* Puts the command into its plane's queue and kicks the die. */
 void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /* Queues a command that has waited elsewhere, before younger ones. */
 void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* A read that found its page moved is queued as new, but not without end. */
+/*
+ * Queues a read whose page had moved: as a new one, or by its age when it has
+ * been retried as often as it may.
+ */
 void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read);
 
 static inline ScarpFlashQueue *scarp_nand_queue(ScarpDrive *drive,
@@ -284,7 +292,7 @@ static inline ScarpFlashQueue *scarp_nand_queue(ScarpDrive *drive,
     return &drive->nand.plane[plane].queue[kind];
 }
 
-/* The oldest that waits at a plane, or NULL. */
+/* Returns the oldest command of a plane's queue, or NULL. */
 static inline const ScarpFlashCmd *scarp_nand_head(const ScarpDrive *drive,
                                                    uint32_t plane,
                                                    ScarpQueueKind kind)
@@ -292,7 +300,7 @@ static inline const ScarpFlashCmd *scarp_nand_head(const ScarpDrive *drive,
     return drive->nand.plane[plane].queue[kind].head;
 }
 
-/* The next younger one that waits at the plane, or NULL. */
+/* Returns the next younger command of the same queue, or NULL. */
 static inline const ScarpFlashCmd *scarp_flash_next(const ScarpFlashCmd *cmd)
 {
     return cmd->next;
@@ -307,10 +315,13 @@ static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
     return next;
 }
 
-/* ---- Programs that have ended, and wait for the rest of their cells ------ */
+/* ---- Programs that wait for the rest of their cells --------------------- */
 
 void scarp_nand_hold(ScarpDrive *drive, ScarpFlashCmd *program);
-/* The oldest of the plane, or NULL; the next ones by scarp_flash_next(). */
+/*
+ * Returns the plane's oldest such program, or NULL; scarp_flash_next() gives
+ * the others.
+ */
 static inline const ScarpFlashCmd *scarp_nand_held(const ScarpDrive *drive,
                                                    uint32_t plane)
 {
@@ -320,7 +331,10 @@ static inline const ScarpFlashCmd *scarp_nand_held(const ScarpDrive *drive,
 ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
                                     uint32_t block);
 
-/* Links to walk a queue and take from it: of the first, or of the next. */
+/*
+ * Return the link to a queue's first command, or to the next one, for walks
+ * that take commands out of a queue.
+ */
 static inline ScarpFlashCmd **scarp_nand_first_link(ScarpFlashQueue *queue)
 {
     return &queue->head;
@@ -331,10 +345,12 @@ static inline ScarpFlashCmd **scarp_flash_next_link(ScarpFlashCmd *cmd)
     return &cmd->next;
 }
 
-/* Takes what *link names out of queue; the caller starts or requeues it. */
+/* Takes the command at *link out of queue; the caller starts or requeues it. */
 ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
                                   ScarpFlashCmd **link);
-/* Queues of what the host waits for, as bits of scarp_nand_oldest(). */
+/*
+ * Queues of commands that the host waits for, as bits for scarp_nand_oldest().
+ */
 #define SCARP_HOST_QUEUES \
     (1u << QUEUE_READS | 1u << QUEUE_PROGRAMS | 1u << QUEUE_MAP)
 
@@ -347,14 +363,17 @@ ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd);
 uint64_t scarp_nand_oldest(const ScarpDrive *drive, uint32_t die,
                            unsigned kinds);
 
-/* How many wait, in all planes of the die. */
+/* Returns how many commands of the kind wait, in all planes of the die. */
 static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
                                          ScarpQueueKind kind)
 {
     return drive->nand.die[die].queued[kind];
 }
 
-/* Programs wait: of the host, of the mapping, or of another die's victim. */
+/*
+ * True when programs wait: of the host's units, of the mapping's, or of another
+ * die's victim.
+ */
 static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
                                             uint32_t die)
 {
@@ -368,7 +387,7 @@ static inline bool scarp_nand_guests_wait(const ScarpDrive *drive, uint32_t die)
     return drive->nand.die[die].guests;
 }
 
-/* How many wait and run. */
+/* Returns how many commands wait or run. */
 static inline uint32_t scarp_nand_load(const ScarpDrive *drive, uint32_t index)
 {
     const ScarpDie *die = &drive->nand.die[index];
@@ -377,13 +396,13 @@ static inline uint32_t scarp_nand_load(const ScarpDrive *drive, uint32_t index)
            die->queued[QUEUE_GC] + die->queued[QUEUE_MAP] + !!die->current;
 }
 
-/* Nothing runs, stands still, or waits. */
+/* True when no command runs, is suspended, or waits. */
 static inline bool scarp_nand_at_rest(const ScarpDrive *drive, uint32_t die)
 {
     return !scarp_nand_load(drive, die) && !drive->nand.die[die].suspended;
 }
 
-/* gc: collections of its planes run, or do no longer. */
+/* For gc: notes whether collections of the die's planes run. */
 static inline void scarp_nand_set_collecting(ScarpDrive *drive, uint32_t die,
                                              bool collecting)
 {
@@ -395,10 +414,13 @@ static inline bool scarp_nand_collecting(const ScarpDrive *drive, uint32_t die)
     return drive->nand.die[die].collecting;
 }
 
-/* Until what runs is done with the array; one_ns where that is not known. */
+/*
+ * Returns how long the array of the running command still works; one_ns if that
+ * is not known yet.
+ */
 int64_t scarp_nand_busy_ns(const ScarpDrive *drive, uint32_t die,
                            int64_t one_ns);
-/* An erase is in its array time: *left_ns of it are to come. */
+/* True while an erase is in its array time, of which *left_ns is left. */
 bool scarp_nand_erasing(const ScarpDrive *drive, uint32_t die,
                         int64_t *left_ns);
 
@@ -424,7 +446,7 @@ static inline int64_t scarp_nand_page_transfer_ns(const ScarpDrive *drive)
     return drive->nand.page_transfer_ns;
 }
 
-/* On the channel. */
+/* Returns the time that bytes take on the channel. */
 static inline int64_t scarp_nand_transfer_ns(const ScarpDrive *drive,
                                              uint64_t bytes)
 {
@@ -435,7 +457,7 @@ static inline int64_t scarp_nand_transfer_ns(const ScarpDrive *drive,
            drive->desc.channel_mts;
 }
 
-/* A page is read and programmed elsewhere in the plane, on an idle die. */
+/* Returns the time in which an idle die moves a page inside its plane. */
 static inline int64_t scarp_nand_move_ns(const ScarpDrive *drive,
                                          bool copyback)
 {
@@ -447,27 +469,30 @@ static inline int64_t scarp_nand_move_ns(const ScarpDrive *drive,
 
 /* ---- For flow: a die's life --------------------------------------------- */
 
-/* Says what a die that was kicked can do. */
+/* The work that a kicked die can take on. */
 typedef enum {
     LOOK_BUSY,   /* nothing now */
     LOOK_BEHIND, /* a command may be loaded behind the one that runs */
-    LOOK_NEXT,   /* it is free: for any, or, suspended, for a read */
+    LOOK_NEXT,   /* the die is free (while suspended: for a read) */
 } ScarpLook;
 
-/* Suspends what runs, if a read that waits may have it so. */
+/*
+ * Returns what the die can take on. Suspends the running command, if a read
+ * that waits may do so.
+ */
 ScarpLook scarp_nand_look(ScarpDrive *drive, uint32_t die);
-/* A command of the die has begun, and not ended. */
+/* True while a command of the die has begun, and not ended. */
 static inline bool scarp_nand_runs(const ScarpDrive *drive, uint32_t die)
 {
     return drive->nand.die[die].current;
 }
-/* Returns what stands still, so that reads go first, or NULL. */
+/* Returns the command that is suspended, so that reads go first, or NULL. */
 static inline const ScarpFlashCmd *scarp_nand_suspended(const ScarpDrive *drive,
                                                         uint32_t die)
 {
     return drive->nand.die[die].suspended;
 }
-/* A command may be loaded behind the one that runs (nand.cache). */
+/* True when a command may be loaded behind the one that runs (nand.cache). */
 static inline bool scarp_nand_wants_behind(const ScarpDrive *drive,
                                            uint32_t index)
 {
@@ -484,7 +509,7 @@ static inline ScarpFlashKind scarp_nand_current_kind(const ScarpDrive *drive,
     return drive->nand.die[die].current->kind;
 }
 
-/* mate joins group, which has been chosen and not begun. */
+/* Lets mate join group, which has been chosen and not begun. */
 static inline void scarp_flash_join(ScarpFlashCmd *group, ScarpFlashCmd *mate)
 {
     while (group->mate) {
@@ -502,33 +527,33 @@ static inline void scarp_flash_waited(ScarpDrive *drive, ScarpFlashCmd *cmd)
         scarp_time_ns(drive));
 }
 
-/* From now on group shares its times. */
+/* Begins group, whose commands share their times from now on. */
 void scarp_nand_begin(ScarpDrive *drive, ScarpFlashCmd *group);
 /*
- * group, begun, is what the die runs next.  True: it has the channel and is a
- * program, so that one may be loaded behind it.
+ * Runs group, which has begun. True: it has the channel and is a program, so
+ * that another one may be loaded behind it.
  */
 bool scarp_nand_run(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *group);
-/* group, begun, is loaded or sensed behind what runs. */
+/* Loads or senses group, which has begun, behind the command that runs. */
 void scarp_nand_run_behind(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *group);
-/* Nothing else is to be done: what was suspended goes on. */
+/* Resumes the suspended command, as nothing else is to be done. */
 void scarp_nand_resume(ScarpDrive *drive, uint32_t die);
-/* The die has nothing to do; held: a collection wants the die to itself. */
+/* Notes that the die has nothing to do; held: a collection has it to itself. */
 void scarp_nand_rest(ScarpDrive *drive, uint32_t die, bool held);
 
 typedef enum {
     NAND_NOTHING,
     NAND_BEHIND,    /* a command may be loaded behind the one that runs */
-    NAND_SENSED,    /* ditto; scarp_nand_output() must follow */
+    NAND_SENSED,    /* load one behind, then call scarp_nand_output() */
     NAND_ONE_ENDED, /* the first of a group; the others follow */
     NAND_ALL_ENDED, /* scarp_nand_after() must follow */
 } ScarpNandStep;
 
-/* The die's event.  *ended: taken apart by scarp_flash_unlink_mate(). */
+/* Handles the die's event. scarp_flash_unlink_mate() takes *ended apart. */
 ScarpNandStep scarp_nand_event(ScarpDrive *drive, uint32_t die,
                                ScarpFlashCmd **ended);
-/* The next of what ended; the link is cut. */
+/* Returns the next command of a group that ended, and cuts the link. */
 static inline ScarpFlashCmd *scarp_flash_unlink_mate(ScarpFlashCmd *cmd)
 {
     ScarpFlashCmd *mate = cmd->mate;
@@ -536,28 +561,28 @@ static inline ScarpFlashCmd *scarp_flash_unlink_mate(ScarpFlashCmd *cmd)
     cmd->mate = NULL;
     return mate;
 }
-/* A group has ended and was handled: the one behind becomes the current one. */
+/* Makes the command behind the current one, once the ended ones are handled. */
 ScarpNandStep scarp_nand_after(ScarpDrive *drive, uint32_t die);
-/* Data that was sensed waits for the channel, or has it. */
+/* Requests the channel for data that was sensed. */
 void scarp_nand_output(ScarpDrive *drive, uint32_t die);
 /*
- * The channel is free: who waited longest has it.  True: *die runs a program,
- * and one may be loaded behind it.
+ * Gives a free channel to the waiter that goes next. True: *die runs a program,
+ * and another one may be loaded behind it.
  */
 bool scarp_channel_event(ScarpDrive *drive, uint32_t channel, uint32_t *die);
 
 /* ---- A power cut: nand/cut.c -------------------------------------------- */
 
 /*
- * The die's flash commands that change cells: those that were at it, and those
- * that have been given to it but had not begun.
+ * Lists the die's flash commands that change cells: those that work on them,
+ * and those that the die has got but not begun.
  */
 void scarp_nand_cut(const ScarpDrive *drive, uint32_t die, GPtrArray *working,
                     GPtrArray *loaded);
 
-/* ---- For flow: what observers are told ---------------------------------- */
+/* ---- For flow: phases for observers ------------------------------------- */
 
-/* Phases are remembered from now on, or not. */
+/* Begins, or stops, to remember phases for observers. */
 void scarp_nand_observe(ScarpDrive *drive, bool on);
 
 static inline bool scarp_nand_seen(const ScarpDrive *drive)
@@ -566,8 +591,8 @@ static inline bool scarp_nand_seen(const ScarpDrive *drive)
 }
 
 /*
- * Phase i of those remembered, or NULL when there is none: the flash command,
- * and in *op all that nand knows of it.
+ * Returns the flash command of remembered phase i, and in *op all that nand
+ * knows of it. NULL: there are no more phases.
  */
 const ScarpFlashCmd *scarp_nand_phase(const ScarpDrive *drive, unsigned i,
                                       ScarpFlashOp *op);

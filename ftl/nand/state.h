@@ -1,10 +1,10 @@
 /*
- * nand: channels and dies.  Owns the phases and times of flash commands, what
- * waits at each die, and which dies shall look for work.
+ * nand: channels and dies. Owns the phases and times of flash commands, the
+ * queues of each die, and the list of dies that shall look for work.
  *
- * Others make flash commands, queue them and ask how busy a die is; flow
- * starts them and takes those that ended.  gc says which dies collect.  It asks
- * causes and core.
+ * Other rooms make flash commands, queue them and ask how busy a die is. flow
+ * starts them and takes those that have ended. gc says which dies collect. nand
+ * asks causes and core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,12 +17,12 @@
 
 /* The owner of a flash command made it, and is told of its end. */
 typedef enum {
-    OWNER_READ,    /* flow: for a command, the subject */
+    OWNER_READ,    /* flow: for its subject, a command of the host */
     OWNER_RMW,     /* buffer: the rest of a partial write's unit */
     OWNER_STRIPE,  /* redundancy: a page that a stripe needs */
     OWNER_BUFFER,  /* buffer: a program of the host's units */
     OWNER_PARITY,  /* redundancy: a program of a parity */
-    OWNER_MAP,     /* map: a translation unit's read, a program of some */
+    OWNER_MAP,     /* map: a read of a translation unit, a program of some */
     OWNER_GC,      /* gc: read, program, copyback or erase of a job */
     OWNER_RECOVERY, /* recovery: the same, and reads of spare areas */
     OWNER__COUNT
@@ -39,9 +39,9 @@ typedef enum {
 struct ScarpFlashCmd {
     ScarpFlashCmd *next; /* in its plane's queue, or in the pool */
     ScarpFlashCmd *mate; /* next of a multi-plane command */
-    void *subject;       /* what its owner does it for */
+    void *subject;       /* what the owner made it for */
     ScarpUnit *units;    /* that it programs or, for GC, reads */
-    void *data;          /* what the cells held when it read them; owner's */
+    void *data;          /* what the cells held when sensed; the owner's */
     uint64_t seq;
     uint32_t plane;
     uint32_t ppn;        /* first unit; program: known once started */
@@ -83,16 +83,16 @@ typedef enum {
     PHASE_SUSPEND,
 } ScarpDiePhase;
 
-/* In lines of the processor's cache: what each event looks at first. */
+/* A die, in lines of the processor's cache: each event looks at the first. */
 typedef struct {
     ScarpFlashCmd *current; /* and its mates */
     ScarpFlashCmd *suspended;
     ScarpFlashCmd *ahead;   /* nand.cache: loads or senses behind current */
     uint32_t queued[QUEUE__COUNT]; /* in all planes */
-    uint32_t suspends;      /* of the operation */
+    uint32_t suspends;      /* how often current was suspended */
     uint8_t phase;          /* ScarpDiePhase */
     bool kicked;            /* in the list of dies to look for work */
-    bool collecting;        /* what gc says */
+    bool collecting;        /* as gc says */
     ScarpDieClock clock;
     int64_t array_begin_ns, array_end_ns; /* of current */
     uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
@@ -116,7 +116,7 @@ typedef struct {
     ScarpChannelQueue wait[WAIT__COUNT];
 } ScarpChannel;
 
-/* A phase that an observer is to be told of. */
+/* A phase that observers are to be told of. */
 typedef struct {
     const ScarpFlashCmd *cmd;
     int64_t begin_ns, end_ns;

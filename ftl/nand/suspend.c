@@ -1,14 +1,17 @@
 /*
- * Program and erase suspend: a read that waits stops the array, and what stood
- * still goes on when no read waits any longer, or as many have been served as
- * may go before a program.
+ * Program and erase suspend: a read that waits stops the array. The suspended
+ * command goes on when no read waits any longer, or when reads have gone before
+ * a program as often as they may.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "nand/internal.h"
 
 #ifdef SCARP_CHECKED
-/* For marks: a read waits, and what runs is of a kind that can stand still. */
+/*
+ * For marks: a read waits, and the command that runs is of a kind that can be
+ * suspended.
+ */
 static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 {
     ScarpFlashKind kind = die->current->kind;
@@ -19,7 +22,10 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 }
 #endif
 
-/* Reads have passed over what runs, or what waits longer, up to the limit. */
+/*
+ * True when reads have gone before the running command, or before an older
+ * waiter, as often as they may.
+ */
 static bool reads_have_gone(const ScarpDrive *drive, uint32_t index)
 {
     const ScarpDie *die = &drive->nand.die[index];
@@ -58,7 +64,7 @@ bool scarp_may_suspend(const ScarpDrive *drive, uint32_t index)
 void scarp_suspend(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->nand.die[index];
-    /* The array stops no sooner than it has begun to work. */
+    /* A suspend begins no earlier than the array's work. */
     int64_t at_ns = MAX(scarp_time_ns(drive), die->array_begin_ns);
 
     scarp_mark_if(drive, program_suspended,

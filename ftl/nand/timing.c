@@ -26,9 +26,9 @@ static int64_t of_page(const ScarpDescription *d, const uint64_t *values,
 }
 
 /*
- * ftl.paired_pages=backup: before a page that shares its cells with one that is
- * programmed, that one is programmed once more, elsewhere, as a first page of
- * its cells; and its share of erasing what is there.
+ * Returns what ftl.paired_pages=backup costs. Before a page is programmed whose
+ * cells have another page already, that one is programmed once more, as the
+ * first page of other cells. Erasing these is shared by a block's pages.
  */
 static int64_t backup_ns(const ScarpDescription *d, uint64_t page,
                          int64_t transfer_ns)
@@ -66,7 +66,10 @@ void scarp_timing_clear(ScarpDrive *drive)
     g_free(drive->nand.program_ns_of);
 }
 
-/* Page 0 takes as long, and its times are nearer than the tables. */
+/*
+ * Returns a page that takes as long. Pages that are alike share the first one's
+ * times, which are in the processor's cache.
+ */
 static uint32_t page_in_time(const ScarpDrive *drive, uint32_t ppn)
 {
     return drive->nand.pages_alike ? 0 : scarp_ppn_page(drive, ppn);

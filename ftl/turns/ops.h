@@ -1,5 +1,5 @@
 /*
- * The questions that other rooms may ask of turns.
+ * Functions of turns for other rooms.
  *
  * The rule: nobody who waits is passed over more often than a limit says. Then
  * it is owed the next turn; if it cannot be served, what it waits for is. The
@@ -25,7 +25,10 @@ void scarp_turns_scale(ScarpDrive *drive, ScarpPasser passer, uint64_t n);
 void scarp_turn_passed(ScarpDrive *drive, ScarpPasser passer, uint32_t resource,
                        uint64_t waiter);
 
-/* The limit is reached: the waiter that was counted for is owed its turn. */
+/*
+ * True when the count has reached its limit: the caller then looks who waits,
+ * and asks whether that one is owed the turn.
+ */
 static inline bool scarp_turn_limit_reached(const ScarpDrive *drive,
                                             ScarpPasser passer,
                                             uint32_t resource)
@@ -34,7 +37,7 @@ static inline bool scarp_turn_limit_reached(const ScarpDrive *drive,
            drive->turns.limit[passer];
 }
 
-/* The oldest waiter is owed the next turn; SCARP_NOBODY never is. */
+/* True when the oldest waiter is owed the next turn; SCARP_NOBODY never is. */
 static inline bool scarp_turn_owed(const ScarpDrive *drive, ScarpPasser passer,
                                    uint32_t resource, uint64_t waiter)
 {
@@ -42,7 +45,10 @@ static inline bool scarp_turn_owed(const ScarpDrive *drive, ScarpPasser passer,
            waiter <= drive->turns.count[passer][resource].last;
 }
 
-/* True: another goes before the waiter once more. False: the waiter is owed. */
+/*
+ * Lets another go before the waiter once more. False: the waiter is owed the
+ * next turn.
+ */
 static inline bool scarp_turn_may_pass(ScarpDrive *drive, ScarpPasser passer,
                                        uint32_t resource, uint64_t waiter)
 {
@@ -53,7 +59,10 @@ static inline bool scarp_turn_may_pass(ScarpDrive *drive, ScarpPasser passer,
     return true;
 }
 
-/* Counts as scarp_turn_may_pass(), for a waiter that carries its count. */
+/*
+ * Lets another go before a waiter that carries its count. False: the waiter is
+ * owed the next turn.
+ */
 static inline bool scarp_turn_may_pass_own(const ScarpDrive *drive,
                                            ScarpPasser passer,
                                            ScarpOwnCount *own)

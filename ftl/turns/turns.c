@@ -8,7 +8,7 @@
 
 typedef enum { PER_DIE, PER_CHANNEL, PER_DRIVE, PER_WAITER } Scope;
 
-/* The limit holds so many times. */
+/* The factor of a limit. */
 typedef enum { EACH_ONCE, EACH_DIE_PLANE, EACH_PLANE, EACH_ENTRY } Each;
 
 typedef struct {
