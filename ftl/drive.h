@@ -25,7 +25,7 @@
 #include "allocation/state.h"
 #include "map/state.h"
 #include "gc/state.h"
-#include "redundancy/state.h"
+#include "parity/state.h"
 #include "buffer/state.h"
 #include "hil/state.h"
 #include "recovery/state.h"

@@ -255,7 +255,7 @@
          "collection") \
     MARK(least_worn_victim, \
          "of equal victims the least erased was not the first") \
-    /* redundancy */ \
+    /* parity */ \
     MARK(stripe_changed_again, \
          "a page was written whose older contents are in its stripe's sum") \
     MARK(stripe_emptied, "a stripe had no page left, and its parity went") \

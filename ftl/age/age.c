@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/ops.h"
+#include "parity/ops.h"
 #include "stat/ops.h"
 
 /*

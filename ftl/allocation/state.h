@@ -1,7 +1,7 @@
 /*
  * allocation: write allocation, which names the plane that data of the host
  * goes to: by its address, in the order of ftl.allocation (static.c), or by how
- * busy dies are (dynamic.c). Where parity decides it, redundancy has a policy
+ * busy dies are (dynamic.c). Where parity decides it, parity has a policy
  * of its own. allocation owns the turn of the dynamic policy.
  *
  * It asks blocks, nand and pack.

@@ -68,7 +68,7 @@ void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit)
     scarp_flash_set_lpn(cmd, lpn, 1);
     scarp_flash_set_target(cmd, scarp_ppn_plane(drive, ppn), ppn,
                            drive->geo.unit_bytes);
-    scarp_redundancy_read(drive, cmd);
+    scarp_parity_read(drive, cmd);
 }
 
 /*

@@ -6,7 +6,7 @@
 #ifndef SCARP_BUFFER_OPS_H
 #define SCARP_BUFFER_OPS_H
 
-#include "redundancy/ops.h"
+#include "parity/ops.h"
 
 bool scarp_buffer_init(ScarpDrive *drive, const ScarpConfig *config,
                        GError **error);
@@ -55,7 +55,7 @@ bool scarp_buffer_is_late(const ScarpDrive *drive, const ScarpUnit *unit);
 void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
                            uint32_t plane);
 
-/* ---- Ends of buffer's flash commands: buffer/ended.c --------------------- */
+/* ---- Ends of buffer's flash commands: buffer/ended.c -------------------- */
 
 /*
  * A program has ended. The caller then calls scarp_buffer_commit_next() until

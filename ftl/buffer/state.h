@@ -8,14 +8,14 @@
  *
  * flow passes writes, deallocations and flushes to buffer, reports the ends of
  * flash commands that buffer owns, and ends the commands that buffer hands
- * back. buffer asks pack, map, media and redundancy.
+ * back. buffer asks pack, map, media and parity.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_BUFFER_STATE_H
 #define SCARP_BUFFER_STATE_H
 
-#include "redundancy/state.h"
+#include "parity/state.h"
 
 /* A unit that the host wrote. */
 typedef struct ScarpDirty ScarpDirty;

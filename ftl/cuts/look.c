@@ -67,7 +67,7 @@ static bool holds(void *opaque, uint64_t sector, uint32_t id)
     return !memcmp(found, wanted, SCARP_SECTOR_BYTES);
 }
 
-/* ---- Lost writes ------------------------------------------------------- */
+/* ---- Lost writes -------------------------------------------------------- */
 
 static uint32_t shown_as(const CutsDrive *d, uint32_t id)
 {

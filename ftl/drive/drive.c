@@ -26,7 +26,7 @@ static const Step steps[] = {
     { "pack", scarp_pack_init, scarp_pack_clear },
     { "map", scarp_map_init, scarp_map_clear },
     { "gc", scarp_gc_init, scarp_gc_clear },
-    { "redundancy", scarp_parity_init, scarp_parity_clear },
+    { "parity", scarp_parity_init, scarp_parity_clear },
     { "buffer", scarp_buffer_init, scarp_buffer_clear },
     { "hil", scarp_hil_init, NULL },
     { "recovery", scarp_recovery_init, scarp_recovery_clear },

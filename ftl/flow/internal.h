@@ -78,7 +78,7 @@ void scarp_flow_die_event(ScarpDrive *drive, uint32_t die);
 void scarp_flow_channel_event(ScarpDrive *drive, uint32_t channel);
 void scarp_flow_die_work(ScarpDrive *drive, uint32_t die);
 
-/* ---- waiting.c, pick.c, take.c, multiplane.c ----------------------------- */
+/* ---- waiting.c, pick.c, take.c, multiplane.c ---------------------------- */
 
 /* True when cmd, which may be NULL, is older than best, or best is NULL. */
 static inline bool scarp_flow_is_older(const ScarpFlashCmd *cmd,
@@ -141,7 +141,7 @@ void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
 /* Gives a page to a host's program that was taken from its queue. */
 void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
-/* ---- pairs.c: ftl.paired_pages=pad --------------------------------------- */
+/* ---- pairs.c: ftl.paired_pages=pad -------------------------------------- */
 
 static inline bool scarp_flow_pairs(const ScarpDrive *drive)
 {

@@ -10,7 +10,7 @@
 static uint64_t reader(const ScarpFlashCmd *cmd)
 {
     if (cmd && scarp_flash_owner(cmd) == OWNER_STRIPE) {
-        cmd = scarp_redundancy_parent(cmd);
+        cmd = scarp_parity_parent(cmd);
     }
     if (!cmd) {
         return UINT64_MAX;

@@ -87,7 +87,7 @@ void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd)
             scarp_flash_extend(read, bytes_in_unit(drive, cmd, lpn));
         } else {
             if (read) {
-                scarp_redundancy_read(drive, read);
+                scarp_parity_read(drive, read);
             }
             read = scarp_flash_new(drive, SCARP_FLASH_READ, OWNER_READ,
                                    SCARP_ORIGIN_HOST);
@@ -99,7 +99,7 @@ void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd)
         }
     }
     if (read) {
-        scarp_redundancy_read(drive, read);
+        scarp_parity_read(drive, read);
     }
 }
 
@@ -179,7 +179,7 @@ void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *read)
         drive->stats.map_page_reads++;
     } else if (scarp_flash_owner(read) != OWNER_STRIPE) {
         drive->stats.host_page_reads++;
-    } else if (scarp_redundancy_parent(read)) {
+    } else if (scarp_parity_parent(read)) {
         drive->stats.reconstruction_page_reads++;
     } else {
         drive->stats.parity_page_reads++;
@@ -334,10 +334,10 @@ void scarp_flow_take_served(ScarpDrive *drive)
     if (!scarp_has_parity(drive)) {
         return;
     }
-    while ((read = scarp_redundancy_next_served(drive))) {
+    while ((read = scarp_parity_next_served(drive))) {
         end_served(drive, read);
     }
-    while ((read = scarp_redundancy_next_spoiled(drive))) {
+    while ((read = scarp_parity_next_spoiled(drive))) {
         again(drive, read);
     }
 }

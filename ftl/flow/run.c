@@ -104,7 +104,7 @@ bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns)
     return scarp_hil_any_done(drive);
 }
 
-/* ---- Collections by request ---------------------------------------------- */
+/* ---- Collections by request --------------------------------------------- */
 
 uint32_t scarp_collect_now(ScarpDrive *drive, uint32_t free_blocks)
 {

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "image/internal.h"
-#include "redundancy/ops.h"
+#include "parity/ops.h"
 
 static uint64_t pages_of(const ScarpDrive *drive)
 {

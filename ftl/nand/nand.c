@@ -206,7 +206,7 @@ bool scarp_nand_erasing(const ScarpDrive *drive, uint32_t index,
     return true;
 }
 
-/* ---- Phases for observers --- -------------------------------------------- */
+/* ---- Phases for observers --- ------------------------------------------- */
 
 void scarp_nand_observe(ScarpDrive *drive, bool on)
 {

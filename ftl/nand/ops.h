@@ -241,7 +241,7 @@ static inline ScarpFlashCmd *scarp_flash_pop(ScarpFlashQueue *queue)
     return cmd;
 }
 
-/* ---- Queues of a die ---- ------------------------------------------------ */
+/* ---- Queues of a die ---- ----------------------------------------------- */
 
 /* Makes the die look for work once the present event has been handled. */
 static inline void scarp_nand_kick(ScarpDrive *drive, uint32_t die)

@@ -19,9 +19,9 @@
 typedef enum {
     OWNER_READ,    /* flow: for its subject, a command of the host */
     OWNER_RMW,     /* buffer: the rest of a partial write's unit */
-    OWNER_STRIPE,  /* redundancy: a page that a stripe needs */
+    OWNER_STRIPE,  /* parity: a page that a stripe needs */
     OWNER_BUFFER,  /* buffer: a program of the host's units */
-    OWNER_PARITY,  /* redundancy: a program of a parity */
+    OWNER_PARITY,  /* parity: a program of one */
     OWNER_MAP,     /* map: a read of a translation unit, a program of some */
     OWNER_GC,      /* gc: read, program, copyback or erase of a job */
     OWNER_RECOVERY, /* recovery: the same, and reads of spare areas */

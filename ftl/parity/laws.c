@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/internal.h"
+#include "parity/internal.h"
 
 static bool broken(GError **error, const char *what, uint32_t index)
 {

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/internal.h"
+#include "parity/internal.h"
 
 static bool distinct_dies(const ScarpDrive *drive, const uint32_t *planes,
                           uint32_t n)

@@ -1,12 +1,12 @@
 /*
- * Functions that the sources of redundancy share.
+ * Functions that the sources of parity share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef SCARP_REDUNDANCY_INTERNAL_H
-#define SCARP_REDUNDANCY_INTERNAL_H
+#ifndef SCARP_PARITY_INTERNAL_H
+#define SCARP_PARITY_INTERNAL_H
 
-#include "redundancy/ops.h"
+#include "parity/ops.h"
 
 /* Returns the stripe of a unit; *place: the unit's place there. */
 static inline uint32_t scarp_stripe_of(const ScarpDrive *drive, uint32_t lpn,
@@ -32,12 +32,12 @@ static inline uint32_t scarp_stripe_lpn(const ScarpDrive *drive,
 }
 
 /*
- * redundancy/layout.c: false and *error set when the planes cannot be grouped.
+ * parity/layout.c: false and *error set when the planes cannot be grouped.
  */
 bool scarp_parity_layout_init(ScarpDrive *drive, GError **error);
 void scarp_parity_layout_clear(ScarpDrive *drive);
 
-/* Functions of redundancy/stripe.c. */
+/* Functions of parity/stripe.c. */
 ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index);
 void scarp_stripe_free(ScarpDrive *drive, ScarpStripe *stripe);
 void scarp_stripe_list_add(ScarpStripeList *list, ScarpStripe *stripe);
@@ -64,10 +64,10 @@ void scarp_stripe_read(ScarpDrive *drive, ScarpStripe *stripe, uint32_t lpn,
                        uint32_t bytes);
 
 /*
- * redundancy/reconstruct.c: a rebuild's read has ended; a page of the stripe
+ * parity/reconstruct.c: a rebuild's read has ended; a page of the stripe
  * was written.
  */
 void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index);
 
-#endif /* SCARP_REDUNDANCY_INTERNAL_H */
+#endif /* SCARP_PARITY_INTERNAL_H */

@@ -10,7 +10,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/ops.h"
+#include "parity/ops.h"
 
 /*
  * Begins a collection of a plane that is due; false: the plane has to wait, or

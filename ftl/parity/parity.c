@@ -17,7 +17,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/internal.h"
+#include "parity/internal.h"
 
 static uint32_t all_data(const ScarpParity *parity)
 {

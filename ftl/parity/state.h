@@ -1,5 +1,5 @@
 /*
- * redundancy: parity over dies (ftl.parity_width). Owns the layout of stripes,
+ * parity: stripes over dies (ftl.parity_width). Owns the layout of stripes,
  * the stripes whose parity on flash is out of date, and the reads that are
  * served by the rest of their stripe. docs/parity.md explains them.
  *
@@ -8,13 +8,13 @@
  * with an LPN above the host's: GC moves it, images keep it.
  *
  * buffer reports changes of contents. flow reports the ends of flash commands
- * that redundancy owns, and takes the reads that it has served. redundancy asks
+ * that parity owns, and takes the reads that it has served. parity asks
  * gc whether a die collects, map, pack and nand.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef SCARP_REDUNDANCY_STATE_H
-#define SCARP_REDUNDANCY_STATE_H
+#ifndef SCARP_PARITY_STATE_H
+#define SCARP_PARITY_STATE_H
 
 #include "gc/state.h"
 
@@ -62,4 +62,4 @@ typedef struct {
     ScarpFlashQueue spoiled; /* reads that must wait for their die */
 } ScarpParity;
 
-#endif /* SCARP_REDUNDANCY_STATE_H */
+#endif /* SCARP_PARITY_STATE_H */

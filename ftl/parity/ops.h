@@ -1,10 +1,10 @@
 /*
- * Functions of redundancy for other rooms.
+ * Functions of parity for other rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef SCARP_REDUNDANCY_OPS_H
-#define SCARP_REDUNDANCY_OPS_H
+#ifndef SCARP_PARITY_OPS_H
+#define SCARP_PARITY_OPS_H
 
 #include "gc/ops.h"
 
@@ -18,7 +18,7 @@ static inline bool scarp_has_parity(const ScarpDrive *drive)
     return drive->parity.width;
 }
 
-/* ---- Layout: redundancy/layout.c ---------------------------------------- */
+/* ---- Layout: parity/layout.c -------------------------------------------- */
 
 /* Returns the plane of an LPN, a parity's included. */
 uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn);
@@ -43,7 +43,7 @@ bool scarp_parity_sibling_collects(const ScarpDrive *drive, uint32_t die);
  */
 void scarp_parity_kick_siblings(ScarpDrive *drive, uint32_t plane);
 
-/* ---- Parities: redundancy/parity.c -------------------------------------- */
+/* ---- Parities: parity/parity.c ------------------------------------------ */
 
 /* The unit's newest contents are data, whole; NULL: it was deallocated. */
 void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data);
@@ -60,7 +60,7 @@ void scarp_parity_part_ends(ScarpDrive *drive, uint32_t lpn);
  */
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn);
 /*
- * Ends and frees a flash command that redundancy owns. True: a parity advanced,
+ * Ends and frees a flash command that parity owns. True: a parity advanced,
  * so there may be RAM for another stripe.
  */
 bool scarp_parity_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
@@ -77,13 +77,13 @@ void scarp_parity_save(ScarpDrive *drive);
 /* Opens the saved stripes again, so that their parities are made anew. */
 void scarp_parity_restore(ScarpDrive *drive);
 
-/* ---- Reads: redundancy/reconstruct.c ------------------------------------ */
+/* ---- Reads: parity/reconstruct.c ---------------------------------------- */
 
 /*
  * Lets a read of the host, of one unit, wait for its die, or serves it
  * otherwise, as the scheme chooses.
  */
-static inline void scarp_redundancy_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
+static inline void scarp_parity_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     if (!drive->scheme.redundancy->serve ||
         !drive->scheme.redundancy->serve(drive, cmd)) {
@@ -95,20 +95,20 @@ static inline void scarp_redundancy_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
  * Returns a read that was served by the rest of its stripe, or NULL: its data,
  * owned by the caller, is scarp_flash_data().
  */
-ScarpFlashCmd *scarp_redundancy_next_served(ScarpDrive *drive);
+ScarpFlashCmd *scarp_parity_next_served(ScarpDrive *drive);
 /*
  * Returns a read whose rebuild was spoiled, so that it must wait for its die,
  * or NULL.
  */
-ScarpFlashCmd *scarp_redundancy_next_spoiled(ScarpDrive *drive);
+ScarpFlashCmd *scarp_parity_next_spoiled(ScarpDrive *drive);
 
 /* Returns the host's read that a read of a stripe's page serves, or NULL. */
-const ScarpFlashCmd *scarp_redundancy_parent(const ScarpFlashCmd *cmd);
+const ScarpFlashCmd *scarp_parity_parent(const ScarpFlashCmd *cmd);
 
-/* ---- Laws: redundancy/laws.c -------------------------------------------- */
+/* ---- Laws: parity/laws.c ------------------------------------------------ */
 
 /* Checks the laws of stripes; contents: of their pages' contents, too. */
 bool scarp_parity_check(const ScarpDrive *drive, bool contents,
                         GError **error);
 
-#endif /* SCARP_REDUNDANCY_OPS_H */
+#endif /* SCARP_PARITY_OPS_H */

@@ -1,10 +1,10 @@
 /*
  * Allocation on a drive with parity: each page of a stripe has its die, as
- * static allocation's, with the parity in turn on each (redundancy/parity.c).
+ * static allocation's, with the parity in turn on each (parity/parity.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/ops.h"
+#include "parity/ops.h"
 
 static uint32_t plane(ScarpDrive *drive, uint32_t lpn,
                       uint16_t stream G_GNUC_UNUSED)

@@ -12,7 +12,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/internal.h"
+#include "parity/internal.h"
 
 /* ---- Worth of a rebuild ------------------------------------------------- */
 
@@ -158,17 +158,17 @@ void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index)
     }
 }
 
-ScarpFlashCmd *scarp_redundancy_next_served(ScarpDrive *drive)
+ScarpFlashCmd *scarp_parity_next_served(ScarpDrive *drive)
 {
     return scarp_flash_pop(&drive->parity.served);
 }
 
-ScarpFlashCmd *scarp_redundancy_next_spoiled(ScarpDrive *drive)
+ScarpFlashCmd *scarp_parity_next_spoiled(ScarpDrive *drive)
 {
     return scarp_flash_pop(&drive->parity.spoiled);
 }
 
-const ScarpFlashCmd *scarp_redundancy_parent(const ScarpFlashCmd *cmd)
+const ScarpFlashCmd *scarp_parity_parent(const ScarpFlashCmd *cmd)
 {
     return ((const ScarpStripe *)scarp_flash_subject(cmd))->parent;
 }

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "redundancy/internal.h"
+#include "parity/internal.h"
 
 ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index)
 {
