@@ -11,7 +11,7 @@
  */
 #include "flow/internal.h"
 
-/* One program in DONE_OF is complete, of those that were at their array. */
+/* A program that was at its array is complete in one of so many cases. */
 enum { DONE_OF = 4 };
 
 /*
@@ -192,10 +192,10 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what)
  * Programs that await the rest of their cells have ended, so their pages are
  * complete.
  */
-static void burn_held(ScarpDrive *drive)
+static void burn_unpaired(ScarpDrive *drive)
 {
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        for (const ScarpFlashCmd *cmd = scarp_nand_held(drive, p); cmd;
+        for (const ScarpFlashCmd *cmd = scarp_nand_unpaired(drive, p); cmd;
              cmd = scarp_flash_next(cmd)) {
             burn(drive, cmd);
         }
@@ -214,7 +214,7 @@ void scarp_flow_cut(ScarpDrive *drive)
 #ifdef SCARP_CHECKED
     scarp_flow_mark_cut(drive);
 #endif
-    burn_held(drive);
+    burn_unpaired(drive);
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         cut_die(drive, die, &random);
     }

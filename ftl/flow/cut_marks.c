@@ -42,7 +42,7 @@ void scarp_flow_mark_cut(const ScarpDrive *drive)
     scarp_mark_if(drive, cut_flush, what.flushes);
     scarp_mark_if(drive, cut_unrecorded, what.unrecorded_units);
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        scarp_mark_if(drive, cut_awaiting_pair, scarp_nand_held(drive, p));
+        scarp_mark_if(drive, cut_awaiting_pair, scarp_nand_unpaired(drive, p));
         if (scarp_gc_runs(drive, p)) {
             mark_plane(drive, p);
         }

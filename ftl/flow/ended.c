@@ -61,15 +61,15 @@ static void commit_all(ScarpDrive *drive, ScarpFlashCmd *program)
     }
 }
 
-void scarp_flow_commit_held(ScarpDrive *drive)
+void scarp_flow_commit_unpaired(ScarpDrive *drive)
 {
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        const ScarpFlashCmd *held;
+        const ScarpFlashCmd *first;
 
-        while ((held = scarp_nand_held(drive, p))) {
-            uint32_t block = scarp_ppn_block(drive, scarp_flash_ppn(held));
+        while ((first = scarp_nand_unpaired(drive, p))) {
+            uint32_t block = scarp_ppn_block(drive, scarp_flash_ppn(first));
 
-            commit_all(drive, scarp_nand_take_held(drive, p, block));
+            commit_all(drive, scarp_nand_take_unpaired(drive, p, block));
         }
     }
 }

@@ -187,7 +187,7 @@ void scarp_flow_mark_cut(const ScarpDrive *drive);
  * ended.c: commits programs that await the rest of their cells. The buffer is
  * empty, so a cut can take nothing that they carry.
  */
-void scarp_flow_commit_held(ScarpDrive *drive);
+void scarp_flow_commit_unpaired(ScarpDrive *drive);
 
 /*
  * Returns the PPN of lpn, or SCARP_NONE if lpn is unmapped, or deallocated by

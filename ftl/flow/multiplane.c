@@ -7,7 +7,7 @@
 #include "flow/internal.h"
 
 /* The number of a queue's commands among which a mate is looked for. */
-#define LOOK_AHEAD 32
+#define MATES_SEARCHED 32
 
 static bool fits(const ScarpDrive *drive, const ScarpFlashCmd *lead,
                  const ScarpFlashCmd *mate)
@@ -23,7 +23,7 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
     ScarpFlashCmd **link = scarp_nand_first_link(queue);
     uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(lead));
 
-    for (int i = 0; *link && i < LOOK_AHEAD; i++) {
+    for (int i = 0; *link && i < MATES_SEARCHED; i++) {
         ScarpFlashCmd *cmd = *link;
 
         if (!fits(drive, lead, cmd) ||

@@ -24,44 +24,43 @@ static bool ends_group(const ScarpDrive *drive, const ScarpFlashCmd *program)
 
 ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program)
 {
-    scarp_nand_hold(drive, program);
+    scarp_nand_await_pair(drive, program);
     if (!ends_group(drive, program)) {
         scarp_mark(drive, page_awaits_pair);
         return NULL;
     }
-    return scarp_nand_take_held(drive, scarp_flash_plane(program),
-                                scarp_ppn_block(drive,
-                                                scarp_flash_ppn(program)));
+    return scarp_nand_take_unpaired(drive, scarp_flash_plane(program),
+                                    scarp_ppn_block(drive,
+                                                    scarp_flash_ppn(program)));
 }
 
 /*
  * True when all pages of the program's cells are programmed, or on their way.
  */
-static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *held)
+static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {
-    uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(held));
+    uint32_t ppn = scarp_flash_ppn(program);
+    uint32_t page = scarp_ppn_page(drive, ppn);
     uint32_t bits = drive->desc.cell_bits;
     uint32_t end = MIN((page / bits + 1) * bits,
                        (uint32_t)drive->desc.pages_per_block);
 
-    return scarp_block_written(drive,
-                               scarp_ppn_block(drive, scarp_flash_ppn(held))) >=
-           end;
+    return scarp_block_written(drive, scarp_ppn_block(drive, ppn)) >= end;
 }
 
 /*
  * True when somebody waits for the program, and no other one will fill its
  * cells soon. Nobody waits for a pad.
  */
-static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *held)
+static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {
-    if (!scarp_flash_units(held) || is_filled(drive, held)) {
+    if (!scarp_flash_units(program) || is_filled(drive, program)) {
         return false;
     }
     if (scarp_buffer_presses(drive)) {
         return true;
     }
-    for (const ScarpUnit *unit = scarp_flash_units(held); unit;
+    for (const ScarpUnit *unit = scarp_flash_units(program); unit;
          unit = scarp_unit_next(unit)) {
         if (scarp_buffer_is_late(drive, unit)) {
             return true;
@@ -73,10 +72,10 @@ static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *held)
 /*
  * Returns the stream of the program's block: a pad has no units that tell it.
  */
-static uint16_t stream_in(const ScarpDrive *drive, const ScarpFlashCmd *held)
+static uint16_t stream_in(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {
     return scarp_media_stream(drive,
-                              scarp_ppn_block(drive, scarp_flash_ppn(held)));
+                              scarp_ppn_block(drive, scarp_flash_ppn(program)));
 }
 
 static ScarpFlashCmd *pad(ScarpDrive *drive, uint32_t p, uint16_t stream)
@@ -100,13 +99,13 @@ const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
     uint32_t first = scarp_die_plane(drive, die);
 
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        for (const ScarpFlashCmd *held = scarp_nand_held(drive, p); held;
-             held = scarp_flash_next(held)) {
-            if ((!best || scarp_flash_seq(held) < scarp_flash_seq(best)) &&
-                is_pressed(drive, held) &&
+        for (const ScarpFlashCmd *cmd = scarp_nand_unpaired(drive, p); cmd;
+             cmd = scarp_flash_next(cmd)) {
+            if ((!best || scarp_flash_seq(cmd) < scarp_flash_seq(best)) &&
+                is_pressed(drive, cmd) &&
                 (!page || scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
-                                              stream_in(drive, held)))) {
-                best = held;
+                                              stream_in(drive, cmd)))) {
+                best = cmd;
             }
         }
     }
@@ -115,16 +114,16 @@ const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
 
 ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die)
 {
-    const ScarpFlashCmd *held = scarp_flow_pressed(drive, die, true);
+    const ScarpFlashCmd *cmd = scarp_flow_pressed(drive, die, true);
 
-    return held ? pad(drive, scarp_flash_plane(held), stream_in(drive, held))
-                : NULL;
+    return cmd ? pad(drive, scarp_flash_plane(cmd), stream_in(drive, cmd))
+               : NULL;
 }
 
 void scarp_flow_press(ScarpDrive *drive)
 {
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        if (scarp_nand_held(drive, p)) {
+        if (scarp_nand_unpaired(drive, p)) {
             scarp_nand_kick(drive, scarp_plane_die(drive, p));
         }
     }

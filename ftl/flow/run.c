@@ -177,7 +177,7 @@ bool scarp_drain(ScarpDrive *drive, GError **error)
         run_all(drive);
     }
     if (scarp_flow_pairs(drive) && scarp_buffer_is_empty(drive)) {
-        scarp_flow_commit_held(drive);
+        scarp_flow_commit_unpaired(drive);
     }
     return scarp_at_rest(drive, error);
 }

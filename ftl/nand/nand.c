@@ -28,14 +28,14 @@ bool scarp_nand_init(ScarpDrive *drive,
     nand->plane = scarp_table_zeroed(drive->geo.n_planes *
                                      sizeof(ScarpNandPlane));
     if (drive->desc.paired_pages == PAIRED_PAD) {
-        nand->held = g_new(ScarpFlashQueue, drive->geo.n_planes);
+        nand->unpaired = g_new(ScarpFlashQueue, drive->geo.n_planes);
     }
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         for (int q = 0; q < QUEUE__COUNT; q++) {
             scarp_flash_queue_init(&nand->plane[p].queue[q]);
         }
-        if (nand->held) {
-            scarp_flash_queue_init(&nand->held[p]);
+        if (nand->unpaired) {
+            scarp_flash_queue_init(&nand->unpaired[p]);
         }
     }
     return true;
@@ -59,7 +59,7 @@ void scarp_nand_clear(ScarpDrive *drive)
     }
     scarp_nand_observe(drive, false);
     scarp_table_free(nand->plane);
-    g_free(nand->held);
+    g_free(nand->unpaired);
     g_free(nand->kicked);
     scarp_table_free(nand->die);
     g_free(nand->channel);

@@ -317,19 +317,19 @@ static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
 
 /* ---- Programs that wait for the rest of their cells --------------------- */
 
-void scarp_nand_hold(ScarpDrive *drive, ScarpFlashCmd *program);
+void scarp_nand_await_pair(ScarpDrive *drive, ScarpFlashCmd *program);
 /*
  * Returns the plane's oldest such program, or NULL; scarp_flash_next() gives
  * the others.
  */
-static inline const ScarpFlashCmd *scarp_nand_held(const ScarpDrive *drive,
-                                                   uint32_t plane)
+static inline const ScarpFlashCmd *scarp_nand_unpaired(const ScarpDrive *drive,
+                                                       uint32_t plane)
 {
-    return drive->nand.held ? drive->nand.held[plane].head : NULL;
+    return drive->nand.unpaired ? drive->nand.unpaired[plane].head : NULL;
 }
 /* Takes the programs of the block out; the list, by age, is the caller's. */
-ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
-                                    uint32_t block);
+ScarpFlashCmd *scarp_nand_take_unpaired(ScarpDrive *drive, uint32_t plane,
+                                        uint32_t block);
 
 /*
  * Return the link to a queue's first command, or to the next one, for walks

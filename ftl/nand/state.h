@@ -41,7 +41,7 @@ struct ScarpFlashCmd {
     ScarpFlashCmd *mate; /* next of a multi-plane command */
     void *subject;       /* what the owner made it for */
     ScarpUnit *units;    /* that it programs or, for GC, reads */
-    void *data;          /* what the cells held when sensed; the owner's */
+    void *data;          /* sensed by a read; the owner frees it */
     uint64_t seq;
     uint32_t plane;
     uint32_t ppn;        /* first unit; program: known once started */
@@ -135,7 +135,7 @@ typedef struct {
     int64_t *read_ns_of, *program_ns_of; /* [pages_per_block] */
     bool pages_alike; /* each page of a block takes as long as the first */
     int64_t page_transfer_ns;
-    ScarpFlashQueue *held; /* [plane]; NULL but with ftl.paired_pages=pad */
+    ScarpFlashQueue *unpaired; /* [plane]; NULL: no ftl.paired_pages=pad */
     GArray *seen; /* ScarpSeenPhase, while there is an observer of them */
 } ScarpNand;
 

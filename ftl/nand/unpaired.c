@@ -6,28 +6,28 @@
  */
 #include "nand/internal.h"
 
-void scarp_nand_hold(ScarpDrive *drive, ScarpFlashCmd *program)
+void scarp_nand_await_pair(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     program->seq = scarp_next_seq(drive); /* a new wait begins: for a pad */
-    scarp_flash_push(&drive->nand.held[program->plane], program);
+    scarp_flash_push(&drive->nand.unpaired[program->plane], program);
 }
 
-ScarpFlashCmd *scarp_nand_take_held(ScarpDrive *drive, uint32_t plane,
-                                    uint32_t block)
+ScarpFlashCmd *scarp_nand_take_unpaired(ScarpDrive *drive, uint32_t plane,
+                                        uint32_t block)
 {
-    ScarpFlashQueue *held = &drive->nand.held[plane], taken, left;
+    ScarpFlashQueue *unpaired = &drive->nand.unpaired[plane], taken, left;
     ScarpFlashCmd *cmd;
 
     scarp_flash_queue_init(&taken);
     scarp_flash_queue_init(&left);
-    while ((cmd = scarp_flash_pop(held))) {
+    while ((cmd = scarp_flash_pop(unpaired))) {
         scarp_flash_push(scarp_ppn_block(drive, cmd->ppn) == block ? &taken
                                                                    : &left,
                          cmd);
     }
-    scarp_flash_queue_init(held);
+    scarp_flash_queue_init(unpaired);
     while ((cmd = scarp_flash_pop(&left))) {
-        scarp_flash_push(held, cmd);
+        scarp_flash_push(unpaired, cmd);
     }
     return taken.head;
 }
