@@ -16,7 +16,7 @@ from scarplib.build.host_packages import ensure_packages
 from scarplib.build.qemu import ensure_source
 from scarplib.build.replayer import LIBRARIES
 from scarplib.build.venv import ensure_venv
-from scarplib.dev import first_words, names
+from scarplib.dev import first_words, names, senses
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
@@ -211,6 +211,14 @@ def _first_words() -> int:
     return len(found)
 
 
+def _senses() -> int:
+    texts = {name: _text(name) for name in _tracked("ftl/*.[ch]")}
+    found = senses.found(texts, senses.table(_text("docs/glossary.md")))
+    for name, line, identifier in found:
+        print(f"{name}:{line}: {identifier}: docs/glossary.md keeps its word for another sense")
+    return len(found)
+
+
 def _put_back() -> int:
     # QEMU's own files are not here.
     patches = [x for x in _tracked("tests/putback/*.patch") if "+++ b/hw/nvme/" not in _text(x)]
@@ -235,6 +243,7 @@ CHECKS: dict[str, Callable[[], int]] = {
     "reuse": _reuse,
     "names in comments and pages": _names,
     "comments name their subjects": _first_words,
+    "words in names have one sense": _senses,
     "defects that hunts put back apply": _put_back,
 }
 
