@@ -369,8 +369,8 @@ ScarpCmd *scarp_reap(ScarpDrive *drive);
 typedef struct {
     uint32_t utilisation_permille;
     /*
-     * Of the drive's size; UINT32_MAX: 2000, but a mapping that merges stops
-     * after eight merges for each block.
+     * Overwrites, in thousandths of the drive's size; UINT32_MAX: 2000, but a
+     * mapping that merges stops after eight merges for each block.
      */
     uint32_t overwrite_permille;
     const char *pattern;
