@@ -84,7 +84,11 @@ def honest() -> Outcome:
     name = f"{wanted['cut']}+{wanted['again']}" if wanted["again"] else str(wanted["cut"])
     status, more = _scarp(again, "--from", str(out / "recording"), "--cut", name)
     good = good and not status and _cuts(again) == [wanted]
-    return good, _notes(said + more)
+    # The recording says how many cuts there are.
+    words = ("--from", str(out / "recording"), "--cut", "100000000")
+    status, beyond = _scarp(folder / "beyond", *words)
+    good = good and status == 1 and "cut 100000000: is beyond the run, which has" in beyond
+    return good, _notes(said + more + beyond)
 
 
 def lying() -> Outcome:
@@ -141,7 +145,6 @@ def refused() -> Outcome:
         ),
         ("demo", ("--device", str(ROOT / "devices" / "demo.ini")), "nand.power_cuts=0: must be 1"),
         ("much", ("--most-data", "1"), "--most-data: the workload wrote more than 1 MiB"),
-        ("beyond", ("--cut", "100000000"), "cut 100000000: is beyond the run, which has"),
     ):
         status, said = _scarp(folder / name, *words, *more)
         errors = [line for line in said.splitlines() if line.startswith("scarp: error: ")]

@@ -141,7 +141,7 @@ class Build:
         """What goes wrong with the library in this folder, or empty; its processor time."""
         bound = "unlimited" if cpu_s == math.inf else str(math.ceil(cpu_s))
         child = subprocess.Popen(
-            ["sh", "-c", f'ulimit -c 0 -S -t {bound}; exec "$0" -q', str(program)],
+            ["sh", "-c", f'ulimit -c 0; ulimit -S -t {bound}; exec "$0" -q', str(program)],
             cwd=library,
             env={
                 **os.environ,

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every scheme in turn on running drives, two namespaces each: what fio wrote and trimmed must be
 # there.  SCARP_SCHEMES: their names, and there may be up to three drives.  A drive may refuse one
-# of another layout class; the next drive then takes it.
+# of another layout class; the next drive then takes it.  With SCARP_ONCE each scheme is on one
+# drive, and the next scheme is tried on the next drive first.
 
 . "$(dirname "$0")/common.sh"
 needs 1 fio nvme scarp-stats scarp-scheme
@@ -51,12 +52,14 @@ try_on() { # SCHEME CONTROLLER
 }
 
 # On every drive that takes it, at least one; which, is for who asks.
+drives="$SCARP_CTRL0 $SCARP_CTRL1 $SCARP_CTRL2"
 try() { # SCHEME
     taken=
-    for controller in $SCARP_CTRL0 $SCARP_CTRL1 $SCARP_CTRL2; do
+    for controller in $drives; do
         scarp-scheme "$controller" "$1" || continue
         taken="$taken ${controller#/dev/}"
         [ "$(scarp-scheme "$controller")" = "$1" ] && try_on "$1" "$controller" || return 1
+        [ -z "${SCARP_ONCE:-}" ] || break
     done
     [ -n "$taken" ]
 }
@@ -80,6 +83,8 @@ begin $(($(echo $schemes | wc -w) + 1))
 check "a scheme is switched from the guest, and refused with the reason" switch
 for scheme in $schemes; do
     check "fio verify and trim under $scheme" try "$scheme"
+    first=${drives%% *}
+    [ -z "${SCARP_ONCE:-}" ] || drives="${drives#"$first"} $first"
     ktap_print_msg "$scheme:$taken"
 done
 ktap_finished
