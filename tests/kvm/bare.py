@@ -36,6 +36,8 @@ RAM_MIB = 64
 CONSOLE_PORT = 0xE9
 # A guest that has said nothing for so long, of its own processor time, hangs.
 HANG_S = 300.0
+# Between two looks whether QEMU has ended.
+LOOK_S = 1.0
 DOORBELL = re.compile(r"pci_nvme_mmio_doorbell_[sc]q [sc]qid (\d+) ")
 
 
@@ -149,10 +151,10 @@ class Bare:
         patience = Patience(process.pid, HANG_S)
         while True:
             try:
-                process.wait(1)
+                process.wait(LOOK_S)
                 return
             except subprocess.TimeoutExpired:
-                if not patience.spend(1):
+                if not patience.spend(LOOK_S):
                     raise Failed("QEMU does not end") from None
 
     def _take(self, line: str) -> None:

@@ -202,7 +202,7 @@ class Options(Refused, Folder):
 
         def gives_up(run: vm.GuestRun) -> Any:
             (run.out / "qemu.log").write_text(f"{words}\nextra data\n")
-            assert run.stop and run.stop.wait(20)
+            assert run.stop and run.stop.wait(300)
             return SimpleNamespace(reason="stopped", console_tail="")
 
         qemu: Any = SimpleNamespace(version="v", series_hash="s")
