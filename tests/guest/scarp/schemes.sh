@@ -52,7 +52,7 @@ try_on() { # SCHEME CONTROLLER
 }
 
 # On every drive that takes it, at least one; which, is for who asks.
-drives="$SCARP_CTRL0 $SCARP_CTRL1 $SCARP_CTRL2"
+drives=$(echo $SCARP_CTRL0 $SCARP_CTRL1 $SCARP_CTRL2)
 try() { # SCHEME
     taken=
     for controller in $drives; do
@@ -83,8 +83,7 @@ begin $(($(echo $schemes | wc -w) + 1))
 check "a scheme is switched from the guest, and refused with the reason" switch
 for scheme in $schemes; do
     check "fio verify and trim under $scheme" try "$scheme"
-    first=${drives%% *}
-    [ -z "${SCARP_ONCE:-}" ] || drives="${drives#"$first"} $first"
+    [ -z "${SCARP_ONCE:-}" ] || drives=$(echo ${drives#* } ${drives%% *})
     ktap_print_msg "$scheme:$taken"
 done
 ktap_finished
