@@ -818,7 +818,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("a killed run leaves no QEMU behind", killed_runner),
     *(
         (f"scarp shell --mkfs {name}", lambda name=name: prompt(name))
-        for name in (SHELLS if ALL else SHELLS[:1])
+        for name in (SHELLS if ALL else ())
     ),
     ("scarp shell --mkfs on a drive that is too small", refused_prompt),
     ("file systems on several mappings, every byte verified", file_systems.some),
