@@ -42,7 +42,7 @@ class Traces(unittest.TestCase):
 
     def test_own_columns(self) -> None:
         text = "at|what|where\n" + "".join(
-            f"{i}.5|{'GET' if i % 2 else 'PUT'}|{i}\n" for i in range(9)
+            f"{i}.5|{'GET' if i % 2 else 'PUT'}|{i + 1}\n" for i in range(9)
         )
         spec = "csv:time=1:us,op=2,offset=3:4096,length=3,read=GET,write=PUT,header=1,separator=bar"
         done = self.replay(text, "--format", spec)
@@ -53,7 +53,7 @@ class Traces(unittest.TestCase):
         self.assertEqual(result["trace"]["span_ns"], 8000)
         done = self.replay(text, "--format", spec.replace("PUT", "SET"))
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn(f"{self.trace}:2: '0.5|PUT|0' is not a line of csv (column 2, op: 'PUT')",
+        self.assertIn(f"{self.trace}:2: '0.5|PUT|1' is not a line of csv (column 2, op: 'PUT')",
                       done.stderr)  # fmt: skip
 
     def test_an_absolute_time_among_relative_ones(self) -> None:
@@ -143,7 +143,7 @@ class Traces(unittest.TestCase):
             self.assertEqual(result["trace"]["format"], "etw")
             self.assertEqual(result["trace"]["devices"], 2)
             self.assertEqual(result["trace"]["span_ns"], 20_000)
-        done = self.replay(text + "   DiskRead,  soon,  Unknown ( 0)\n")
+        done = self.replay(text + "   DiskRead,  soon,  Unknown ( 0)\n", "--format", "etw")
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))
         self.assertIn(":8: 'DiskRead,  soon,  Unknown ( 0)' is not a line of etw", done.stderr)
         command = [str(ROOT / "scripts" / "scarp"), "convert", str(self.trace)]
