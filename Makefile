@@ -24,7 +24,7 @@ LONG := test-docs-long test-scripts-long test-guest-long test-qtest-long test-ar
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-guest-long test-qtest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint test-kvm hunt-nvme fuzz-device dist install uninstall
+	conformance test-tsan-guest test-guest-long test-qtest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint test-kvm test-tcg hunt-nvme fuzz-device dist install uninstall
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt test-hunt-long hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -98,6 +98,9 @@ test-guest-long:
 test-kvm: ## a guest without an operating system drives the device, on KVM, too (ARGS=test_bare.OnKvm)
 	@python3 tests/kvm/run.py $(ARGS)
 
+test-tcg: ## which block of a guest's code QEMU runs next: interrupts, code that changes, breakpoints (ARGS=test_blocks.Debugger)
+	@python3 tests/tcg/run.py $(ARGS)
+
 test-array-guest: ## the SSD array in the guest: file systems, verify under GC, a killed server
 	@python3 tests/guest/run.py "SSD array as"
 
@@ -149,7 +152,7 @@ against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5
 bench-array: ## the guest's instructions for each I/O of the SSD array, beside fio's own engine on one drive
 	@$(SCARP) bench-array
 
-bench-guest: ## guest I/Os per wall second, against stock nvme on null-co (ROUNDS=5)
+bench-guest: ## guest I/Os per second of a core, against stock nvme on null-co (ROUNDS=5)
 	@$(SCARP) bench-guest --rounds $(ROUNDS)
 
 bench-realtime: ## the engine's thread on the host's clock: rates and lateness (ROUNDS=5; ARGS=--guest: of reads in a guest)

@@ -88,7 +88,7 @@ def _add_benchmarks(tree: Tree) -> None:
         _bench_array,
     )
     guest = tree.add(
-        "bench-guest", DEVELOPERS, "guest I/Os per wall second, against null-co", _bench_guest
+        "bench-guest", DEVELOPERS, "guest I/Os per second of a core, against null-co", _bench_guest
     )
     add_rounds(guest, 5)
     ring = tree.add(

@@ -70,6 +70,8 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("determinism", [scarp, "determinism", "-n", "4", "--skip-negative"], 1),
         # One guest without an operating system, on KVM, on TCG and on virtual time.
         Suite("kvm", [sys.executable, "tests/kvm/run.py", "--qemu", str(qemu.binary)], 1),
+        # What patches 0042 to 0046 change: which of a guest's blocks TCG runs next.
+        Suite("tcg", [sys.executable, "tests/tcg/run.py", "--qemu", str(qemu.binary)], 1),
         # Python, C, shell, words, licences; the engine and the array with clang.
         Suite("lint", [scarp, "lint"], 1),
         # The SSD array: its core, its simulator, and io_uring where there is one.  It keeps
