@@ -46,7 +46,7 @@ struct frame {
 
 struct gate {
     uint16_t low, selector;
-    uint8_t ist, type;
+    uint8_t stack, type;
     uint16_t middle;
     uint32_t high, zero;
 };
@@ -63,7 +63,7 @@ volatile uint64_t calls;
 
 static void out8(uint16_t port, uint8_t value)
 {
-    asm volatile("outb %0, %1" : : "a"(value), "Nd"(port));
+    asm volatile("outb %0, %1" : : "a"(value), "d"(port));
 }
 
 static void print(const char *text)
