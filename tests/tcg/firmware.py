@@ -10,7 +10,7 @@ from pathlib import Path
 GUEST = Path(__file__).resolve().parent / "guest"
 # As guest.c numbers them.
 CHECKS, CHECKS_ICOUNT, CALLS, CPUS = 1, 2, 3, 4
-SCENARIO = 0x500
+SCENARIO, BUDGET = 0x500, 0x508
 ICOUNT = ("-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off")
 REAL_TIME = ("-accel", "tcg,thread=multi")
 # A guest that hangs ends here; no test waits for this long.

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from typing import ClassVar
 
-from firmware import CALLS, CHECKS, CHECKS_ICOUNT, CPUS, ICOUNT, REAL_TIME, Guest, Machine
+from firmware import BUDGET, CALLS, CHECKS, CHECKS_ICOUNT, CPUS, ICOUNT, REAL_TIME, Guest, Machine
 from gdb import INTERRUPT, TRAP, Ended, Gdb
 
 # So often does the guest still call what should stop it at the first call.
@@ -66,7 +66,7 @@ class SeveralCpus(Blocks):
 class Debugger(Blocks):
     def _debug(self, *options: str) -> None:
         symbols = self.machine.guest.symbols
-        target, calls, budget = (symbols[x] for x in ("target", "calls", "budget"))
+        target, calls = symbols["target"], symbols["calls"]
         path = Path(self.folder.name) / f"{self.id()}.socket"
         gdbstub = f"unix:path={path},server=on,wait=off"
         command = self.machine.command(CALLS, *options, "-S", "-gdb", gdbstub)
@@ -86,7 +86,7 @@ class Debugger(Blocks):
                 self.assertEqual(gdb.stopped(), INTERRUPT)
 
                 gdb.insert(target)
-                gdb.write(budget, LEFT)
+                gdb.write(BUDGET, LEFT)
                 for _ in range(5):
                     gdb.resume()
                     self.assertEqual(gdb.stopped(), TRAP)
@@ -99,7 +99,7 @@ class Debugger(Blocks):
                 self.assertEqual((gdb.rip(), gdb.read(calls)), (target, before + 1))
 
                 gdb.remove(target)
-                gdb.write(budget, LEFT)
+                gdb.write(BUDGET, LEFT)
                 before = gdb.read(calls)
                 gdb.resume()
                 with self.assertRaises(Ended):

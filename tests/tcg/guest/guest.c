@@ -6,7 +6,7 @@
  * to do is in memory at 0x500, put there by -device loader:
  *   1  all that one CPU can check
  *   2  the same, with time that is counted in instructions (-icount)
- *   3  call target() until `budget` is used up, for a debugger
+ *   3  call target() until BUDGET is used up, for a debugger
  *   4  code that one CPU rewrites and the others call; needs -smp 4
  */
 #include <stdbool.h>
@@ -15,6 +15,8 @@
 enum { CHECKS = 1, CHECKS_ICOUNT, CALLS, CPUS };
 
 #define SCENARIO        (*(volatile uint32_t *)0x500)
+/* A debugger writes it: in a page without code, so that no block is dropped. */
+#define BUDGET          (*(volatile uint64_t *)0x508)
 #define APIC(reg)       (*(volatile uint32_t *)(0xfee00000UL + (reg)))
 #define APIC_EOI        0x0b0
 #define APIC_SPURIOUS   0x0f0
@@ -58,7 +60,6 @@ static bool failed;
 static struct gate idt[256];
 
 /* For a debugger. */
-volatile uint64_t budget = ~0UL;
 volatile uint64_t calls;
 
 static void out8(uint16_t port, uint8_t value)
@@ -369,10 +370,11 @@ static void checks(void)
 
 __attribute__((aligned(PAGE), noinline)) static void calls_for_a_debugger(void)
 {
+    BUDGET = ~0UL;
     call_target(10000);
     print("warm\n");
-    while (budget) {
-        budget--;
+    while (BUDGET) {
+        BUDGET--;
         target_pointer();
     }
 }
