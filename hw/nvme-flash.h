@@ -157,8 +157,8 @@ void nvme_flash_arrival(int64_t ns);
  */
 void nvme_flash_started(void);
 /*
- * A request has ended. Sets *stamp to that of the flash command whose end ended
- * it; stamp->flash is NULL if there was none.
+ * Called when a request has ended. Sets *stamp to the stamp of the flash
+ * command that ended it; stamp->flash is NULL if none did.
  */
 void nvme_flash_ended(NvmeFlashStamp *stamp);
 /* Waits until the request's entry of the completion queue may be written. */

@@ -14,7 +14,7 @@ bool scarp_blocks_init(ScarpDrive *drive, const ScarpConfig *config,
                        GError **error);
 void scarp_blocks_clear(ScarpDrive *drive);
 
-/* The block's record, for the functions below. */
+/* Returns the block's record, for the functions below. */
 static inline ScarpBlock *scarp_block_record(const ScarpDrive *drive,
                                              uint32_t block)
 {
@@ -32,7 +32,7 @@ static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
            drive->blocks.plane[plane].n_map - drive->geo.kept_blocks;
 }
 
-/* Free blocks that promised pages need, at most all free blocks. */
+/* Returns how many free blocks promised pages need, at most all of them. */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t plane);
 
 /*
@@ -63,7 +63,7 @@ static inline bool scarp_plane_is_promised(const ScarpDrive *drive,
     return drive->blocks.plane[plane].promised;
 }
 
-/* Free blocks, without those that promised pages need. */
+/* Counts free blocks, without those that promised pages need. */
 static inline uint32_t scarp_plane_spare_blocks(const ScarpDrive *drive,
                                                 uint32_t plane)
 {
@@ -80,7 +80,7 @@ static inline uint32_t scarp_plane_translation_blocks(const ScarpDrive *drive,
     return drive->blocks.plane[plane].n_map;
 }
 
-/* All free blocks, kept ones included. */
+/* Counts all free blocks, kept ones included. */
 static inline uint32_t scarp_plane_erased_blocks(const ScarpDrive *drive,
                                                  uint32_t plane)
 {
@@ -99,20 +99,20 @@ static inline uint32_t scarp_plane_full_blocks(const ScarpDrive *drive,
     return drive->blocks.plane[plane].n_full;
 }
 
-/* Valid units in all blocks of the plane. */
+/* Counts valid units in all blocks of the plane. */
 static inline uint32_t scarp_plane_valid_units(const ScarpDrive *drive,
                                                uint32_t plane)
 {
     return drive->blocks.plane[plane].valid;
 }
 
-/* Free blocks of all planes. */
+/* Counts the free blocks of all planes. */
 static inline uint32_t scarp_free_blocks(const ScarpDrive *drive)
 {
     return drive->blocks.n_free;
 }
 
-/* Translation units that live in a plane, at most. */
+/* Returns how many translation units live in a plane, at most. */
 static inline uint32_t scarp_plane_translation_units(const ScarpDrive *drive)
 {
     uint32_t n = drive->geo.mapped_units - drive->geo.first_translation_unit;
@@ -245,7 +245,7 @@ static inline bool scarp_block_is_full(const ScarpDrive *drive, uint32_t block)
     return scarp_block_record(drive, block)->state == BLOCK_FULL;
 }
 
-/* The block that was filled longest ago, or SCARP_NONE. */
+/* Returns the block that was filled longest ago, or SCARP_NONE. */
 static inline uint32_t scarp_plane_oldest_full(const ScarpDrive *drive,
                                                uint32_t plane)
 {
@@ -262,14 +262,17 @@ static inline uint64_t scarp_bucket_word(const ScarpDrive *drive,
     return drive->blocks.plane[plane].bucket_filled[word];
 }
 
-/* The block with valid valid units that changed longest ago, or SCARP_NONE. */
+/*
+ * Returns the block with valid valid units that changed longest ago, or
+ * SCARP_NONE.
+ */
 static inline uint32_t scarp_bucket_first(const ScarpDrive *drive,
                                           uint32_t plane, uint32_t valid)
 {
     return drive->blocks.plane[plane].bucket[valid].head;
 }
 
-/* The next block with equally many valid units, or SCARP_NONE. */
+/* Returns the next block with equally many valid units, or SCARP_NONE. */
 static inline uint32_t scarp_bucket_next(const ScarpDrive *drive,
                                          uint32_t block)
 {
@@ -295,7 +298,7 @@ void scarp_block_erased_needed(ScarpDrive *drive, uint32_t block);
 /* True when a page can be taken now; only GC may use the last free block. */
 bool scarp_page_possible(const ScarpDrive *drive, uint32_t plane,
                          ScarpOrigin origin, uint16_t stream);
-/* Offset in its block of the page that would be taken next. */
+/* Returns the offset in its block of the page that would be taken next. */
 uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t plane,
                            ScarpOrigin origin, uint16_t stream);
 /*
@@ -399,7 +402,7 @@ ScarpBlockState scarp_block_state(const ScarpDrive *drive, uint32_t block);
 uint32_t scarp_blocks_first_free(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_blocks_next_free(const ScarpDrive *drive, uint32_t block);
 uint32_t scarp_blocks_next_full(const ScarpDrive *drive, uint32_t block);
-/* The open block of a write point < WRITE__COUNT, or SCARP_NONE. */
+/* Returns the open block of a write point < WRITE__COUNT, or SCARP_NONE. */
 uint32_t scarp_blocks_active(const ScarpDrive *drive, uint32_t plane,
                              int point);
 

@@ -42,7 +42,7 @@ static inline void scarp_account_init(ScarpAccount *account, bool waits)
     }
 }
 
-/* The time up to which the command's life is accounted for. */
+/* Returns the time up to which the command's life is accounted for. */
 static inline int64_t scarp_account_until_ns(const ScarpAccount *account)
 {
     return account->mark_ns;

@@ -34,7 +34,7 @@ static inline int64_t scarp_past_ns(const ScarpDrive *drive)
     return drive->core.past_ns;
 }
 
-/* Age of the drive since it was new. */
+/* Returns the age of the drive since it was new. */
 static inline int64_t scarp_life_ns(const ScarpDrive *drive)
 {
     return drive->core.past_ns + drive->core.now_ns;
@@ -185,7 +185,10 @@ static inline uint32_t scarp_ppn_page(const ScarpDrive *drive, uint32_t ppn)
            drive->geo.page_shift;
 }
 
-/* First plane of the die; the others are the next desc.planes_per_die - 1. */
+/*
+ * Returns the first plane of the die; the next desc.planes_per_die - 1 are its
+ * others.
+ */
 static inline uint32_t scarp_die_plane(const ScarpDrive *drive, uint32_t die)
 {
     return die * (uint32_t)drive->desc.planes_per_die;
@@ -213,7 +216,7 @@ static inline uint32_t scarp_timer_source(const ScarpDrive *drive,
     return drive->desc.channels + drive->geo.n_dies + axis;
 }
 
-/* The source that ends a hold on collections. */
+/* Returns the source that ends a hold on collections. */
 static inline uint32_t scarp_hold_source(const ScarpDrive *drive)
 {
     return scarp_timer_source(drive, AXIS__COUNT);

@@ -233,14 +233,15 @@ ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
                               const ScarpGcWrite *write);
 int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write);
 /*
- * Upper bounds of the time of a segment, and of an erase, if nothing is in the
- * way.
+ * Return upper bounds of the time of a segment, and of an erase, if nothing is
+ * in the way.
  */
 int64_t scarp_gc_segment_ns(const ScarpDrive *drive);
 int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
 /*
- * Upper bound of a segment on that die: longer while other dies of its channel
- * move pages, too, as it may wait for their transfers.
+ * Returns an upper bound of a segment's time on that die. Other dies of its
+ * channel that move pages, too, make it longer, as the segment may wait for
+ * their transfers.
  */
 int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die);
 /* Opens the round that is due; false: there is nothing to collect. */
@@ -262,7 +263,7 @@ uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
  */
 void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);
-/* Time of the grants in planes of the die that are not done yet. */
+/* Returns the time of the grants in planes of the die that are not done yet. */
 int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
 
 /* ---- A power cut -------------------------------------------------------- */

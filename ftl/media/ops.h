@@ -30,8 +30,8 @@ static inline void scarp_media_set_lpn(ScarpDrive *drive, uint32_t ppn,
 }
 
 /*
- * n spare areas from ppn on, for a caller that reads many; valid until an
- * erase.
+ * Returns n spare areas from ppn on, for a caller that reads many; valid until
+ * an erase.
  */
 static inline const uint32_t *scarp_media_lpns(const ScarpDrive *drive,
                                                uint32_t ppn)
@@ -164,7 +164,7 @@ void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
 void scarp_media_tear(ScarpDrive *drive, uint32_t ppn, bool earlier);
 /* Tears all pages of a block whose erase was cut short. */
 void scarp_media_tear_block(ScarpDrive *drive, uint32_t block);
-/* Number of pages up to the last one that is not erased. */
+/* Counts the pages up to the last one that is not erased. */
 uint32_t scarp_media_used_pages(const ScarpDrive *drive, uint32_t block);
 /* Recovery found the first pages of the block in use. */
 void scarp_media_set_programmed(ScarpDrive *drive, uint32_t block,

@@ -319,8 +319,8 @@ static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
 
 void scarp_nand_await_pair(ScarpDrive *drive, ScarpFlashCmd *program);
 /*
- * Returns the plane's oldest such program, or NULL; scarp_flash_next() gives
- * the others.
+ * Returns the plane's oldest program that waits so, or NULL; scarp_flash_next()
+ * gives the younger ones.
  */
 static inline const ScarpFlashCmd *scarp_nand_unpaired(const ScarpDrive *drive,
                                                        uint32_t plane)

@@ -80,7 +80,7 @@ static inline void scarp_unit_set_seq(ScarpUnit *unit, uint64_t seq)
     unit->seq = seq;
 }
 
-/* The unit's contents; NULL: zeroes. */
+/* Returns the unit's contents; NULL: zeroes. */
 static inline void *scarp_unit_data(const ScarpUnit *unit)
 {
     return unit->data;
