@@ -70,10 +70,11 @@ static FlashCmd *leftover_before(NvmeFlash *flash, const FlashCmd *cmd)
     uint64_t from = cmd->cmd.offset_bytes;
     IntervalTreeNode *node;
 
-    if (interval_tree_is_empty(&flash->leftovers) || !cmd->cmd.length_bytes) {
+    if (interval_tree_is_empty(&flash->admit.leftovers) ||
+        !cmd->cmd.length_bytes) {
         return NULL;
     }
-    node = interval_tree_iter_first(&flash->leftovers, from,
+    node = interval_tree_iter_first(&flash->admit.leftovers, from,
                                     from + cmd->cmd.length_bytes - 1);
     return node ? container_of(node, FlashCmd, range) : NULL;
 }
@@ -88,22 +89,22 @@ static bool push(NvmeFlash *flash, FlashCmd *cmd)
     if (cmd->list) {
         take(cmd);
     }
-    put(&flash->inside, cmd);
+    put(&flash->admit.inside, cmd);
     return true;
 }
 
 static void begin(NvmeFlash *flash, FlashCmd *cmd)
 {
     cmd->has_room = true;
-    flash->room_used += room_of(cmd) + held_by(cmd);
+    flash->admit.room_used += room_of(cmd) + held_by(cmd);
     if (cmd->held) {
         *cmd->held = held_by(cmd);
         cmd->held = NULL;
     }
     flash_cmd_begin(flash, cmd);
     if (flash->stopped || flash_time_is_over(flash) ||
-        !QTAILQ_EMPTY(&flash->waiting) || !push(flash, cmd)) {
-        put(&flash->waiting, cmd);
+        !QTAILQ_EMPTY(&flash->admit.waiting) || !push(flash, cmd)) {
+        put(&flash->admit.waiting, cmd);
     }
     if (flash->stopped) {
         return;
@@ -131,8 +132,8 @@ static void begin_late(NvmeFlash *flash, FlashCmd *cmd)
  */
 static bool is_room(NvmeFlash *flash, const FlashCmd *cmd)
 {
-    return !flash->room_used ||
-           flash->room_used + room_of(cmd) + held_by(cmd) <= ROOM_BYTES;
+    return !flash->admit.room_used ||
+           flash->admit.room_used + room_of(cmd) + held_by(cmd) <= ROOM_BYTES;
 }
 
 /* True if the command may begin; otherwise it is queued. */
@@ -143,8 +144,9 @@ static bool may_begin(NvmeFlash *flash, FlashCmd *cmd)
     if (leftover) {
         put(&leftover->blocked, cmd);
     } else if (!has_own_data(cmd) &&
-               (!QTAILQ_EMPTY(&flash->for_room) || !is_room(flash, cmd))) {
-        put(&flash->for_room, cmd);
+               (!QTAILQ_EMPTY(&flash->admit.for_room) ||
+                !is_room(flash, cmd))) {
+        put(&flash->admit.for_room, cmd);
     } else {
         return true;
     }
@@ -153,16 +155,16 @@ static bool may_begin(NvmeFlash *flash, FlashCmd *cmd)
 
 void flash_admit_init(NvmeFlash *flash)
 {
-    QTAILQ_INIT(&flash->inside);
-    QTAILQ_INIT(&flash->waiting);
-    QTAILQ_INIT(&flash->for_room);
+    QTAILQ_INIT(&flash->admit.inside);
+    QTAILQ_INIT(&flash->admit.waiting);
+    QTAILQ_INIT(&flash->admit.for_room);
 }
 
 void flash_admit(NvmeFlash *flash, FlashCmd *cmd)
 {
-    flash->settles = false;
-    flash->rests = false;
-    if (!flash->in_flight++) {
+    flash->power.settles = false;
+    flash->power.rests = false;
+    if (!flash->admit.in_flight++) {
         flash->busy_from_ns = nvme_flash_now_ns(flash);
     }
     if (may_begin(flash, cmd)) {
@@ -174,16 +176,16 @@ static void leave(NvmeFlash *flash, FlashCmd *cmd)
 {
     if (cmd->has_room) {
         cmd->has_room = false;
-        flash->room_used -= room_of(cmd);
+        flash->admit.room_used -= room_of(cmd);
     }
-    if (!--flash->in_flight) {
+    if (!--flash->admit.in_flight) {
         flash->busy_ns += nvme_flash_now_ns(flash) - flash->busy_from_ns;
     }
 }
 
 bool flash_admit_cancelled(NvmeFlash *flash, FlashCmd *cmd)
 {
-    if (cmd->list != &flash->inside) {
+    if (cmd->list != &flash->admit.inside) {
         take(cmd);
         leave(flash, cmd);
         return true;
@@ -193,7 +195,7 @@ bool flash_admit_cancelled(NvmeFlash *flash, FlashCmd *cmd)
         QTAILQ_INIT(&cmd->blocked);
         cmd->range.start = cmd->cmd.offset_bytes;
         cmd->range.last = cmd->range.start + cmd->cmd.length_bytes - 1;
-        interval_tree_insert(&cmd->range, &flash->leftovers);
+        interval_tree_insert(&cmd->range, &flash->admit.leftovers);
     }
     return false;
 }
@@ -208,7 +210,7 @@ void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd)
         return;
     }
     cmd->leftover = false;
-    interval_tree_remove(&cmd->range, &flash->leftovers);
+    interval_tree_remove(&cmd->range, &flash->admit.leftovers);
     /* each begins, or finds another leftover in its way */
     while ((next = QTAILQ_FIRST(&cmd->blocked))) {
         take(next);
@@ -222,7 +224,8 @@ void flash_admit_for_room(NvmeFlash *flash)
 {
     FlashCmd *cmd;
 
-    while ((cmd = QTAILQ_FIRST(&flash->for_room)) && is_room(flash, cmd)) {
+    while ((cmd = QTAILQ_FIRST(&flash->admit.for_room)) &&
+           is_room(flash, cmd)) {
         FlashCmd *leftover = leftover_before(flash, cmd);
 
         take(cmd);
@@ -236,9 +239,9 @@ void flash_admit_for_room(NvmeFlash *flash)
 
 void flash_admit_release(NvmeFlash *flash, uint64_t *held)
 {
-    flash->room_used -= *held;
+    flash->admit.room_used -= *held;
     *held = 0;
-    if (QTAILQ_EMPTY(&flash->for_room)) {
+    if (QTAILQ_EMPTY(&flash->admit.for_room)) {
         return;
     }
     /*
@@ -257,7 +260,7 @@ void flash_admit_waiting(NvmeFlash *flash)
     FlashCmd *cmd;
 
     do {
-        cmd = QTAILQ_FIRST(&flash->waiting);
+        cmd = QTAILQ_FIRST(&flash->admit.waiting);
     } while (cmd && push(flash, cmd));
 }
 
@@ -268,7 +271,7 @@ void flash_admit_forget(NvmeFlash *flash, FlashCmd *cmd)
     leave(flash, cmd);
     if (cmd->leftover) {
         cmd->leftover = false;
-        interval_tree_remove(&cmd->range, &flash->leftovers);
+        interval_tree_remove(&cmd->range, &flash->admit.leftovers);
         assert(QTAILQ_EMPTY(&cmd->blocked));
     }
 }

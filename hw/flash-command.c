@@ -44,10 +44,10 @@ static uint64_t piece_bytes(ScarpOp op)
 
 static FlashCmd *get_cmd(NvmeFlash *flash)
 {
-    FlashCmd *cmd = flash->free_cmds;
+    FlashCmd *cmd = flash->admit.free;
 
     if (cmd) {
-        flash->free_cmds = cmd->next_free;
+        flash->admit.free = cmd->next_free;
     } else {
         cmd = g_new0(FlashCmd, 1);
     }
@@ -60,29 +60,29 @@ static FlashCmd *get_cmd(NvmeFlash *flash)
 
 static void resize_buffer(NvmeFlash *flash, FlashCmd *cmd, size_t bytes)
 {
-    flash->buffer_bytes -= cmd->buffer_bytes;
+    flash->admit.buffer_bytes -= cmd->buffer_bytes;
     g_free(cmd->buffer);
     cmd->buffer = bytes ? g_malloc(bytes) : NULL;
     cmd->buffer_bytes = bytes;
-    flash->buffer_bytes += bytes;
+    flash->admit.buffer_bytes += bytes;
 }
 
 static void put_cmd(NvmeFlash *flash, FlashCmd *cmd)
 {
     if (cmd->buffer_bytes > KEEP_BUFFER_BYTES ||
-        flash->buffer_bytes > KEEP_BYTES) {
+        flash->admit.buffer_bytes > KEEP_BYTES) {
         resize_buffer(flash, cmd, 0);
     }
-    cmd->next_free = flash->free_cmds;
-    flash->free_cmds = cmd;
+    cmd->next_free = flash->admit.free;
+    flash->admit.free = cmd;
 }
 
 void nvme_flash_free_cmds(NvmeFlash *flash)
 {
     FlashCmd *cmd;
 
-    while ((cmd = flash->free_cmds)) {
-        flash->free_cmds = cmd->next_free;
+    while ((cmd = flash->admit.free)) {
+        flash->admit.free = cmd->next_free;
         g_free(cmd->buffer);
         g_free(cmd);
     }
@@ -299,7 +299,7 @@ static void refuse_waiting(NvmeFlash *flash)
 {
     FlashCmd *cmd;
 
-    while ((cmd = QTAILQ_FIRST(&flash->waiting))) {
+    while ((cmd = QTAILQ_FIRST(&flash->admit.waiting))) {
         end(flash, cmd, -ESHUTDOWN);
     }
 }
@@ -332,13 +332,13 @@ void nvme_flash_timer_cb(void *opaque)
         }
         until_ns = over ? next_ns : now_ns;
     } while (completed >= FLASH_PORT_ENTRIES ||
-             !QTAILQ_EMPTY(&flash->waiting) ||
+             !QTAILQ_EMPTY(&flash->admit.waiting) ||
              (over && next_ns != SCARP_TIME_NEVER));
 
     if (next_ns != SCARP_TIME_NEVER) {
         timer_mod_anticipate_ns(flash->timer, next_ns);
     }
-    flash_log_progress(flash->log, now_ns, scarp_stats(flash->drive));
+    flash_log_progress(flash->logs.log, now_ns, scarp_stats(flash->drive));
     flash_health_look(flash);
     flash_power_look(flash);
 }
@@ -368,7 +368,8 @@ void nvme_flash_completed(void *opaque)
         completed++;
     }
     /* a ring was too small: the thread waits for room, or commands do */
-    if (completed >= FLASH_PORT_ENTRIES || !QTAILQ_EMPTY(&flash->waiting)) {
+    if (completed >= FLASH_PORT_ENTRIES ||
+        !QTAILQ_EMPTY(&flash->admit.waiting)) {
         flash_admit_waiting(flash);
         flash_realtime_kick(flash->realtime);
     }
@@ -401,8 +402,9 @@ void flash_cmds_forget(NvmeFlash *flash)
 {
     FlashCmd *cmd;
 
-    assert(QTAILQ_EMPTY(&flash->waiting) && QTAILQ_EMPTY(&flash->for_room));
-    while ((cmd = QTAILQ_FIRST(&flash->inside))) {
+    assert(QTAILQ_EMPTY(&flash->admit.waiting) &&
+           QTAILQ_EMPTY(&flash->admit.for_room));
+    while ((cmd = QTAILQ_FIRST(&flash->admit.inside))) {
         flash_admit_forget(flash, cmd);
         put_cmd(flash, cmd);
     }
@@ -442,7 +444,7 @@ bool nvme_flash_drain(NvmeFlash *flash)
         }
         if (next_ns != SCARP_TIME_NEVER) {
             now_ns = MAX(now_ns, next_ns);
-        } else if (!completed && QTAILQ_EMPTY(&flash->waiting)) {
+        } else if (!completed && QTAILQ_EMPTY(&flash->admit.waiting)) {
             return true;
         }
     }

@@ -96,7 +96,7 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
     broken = scarp_stats(flash->drive)->oob_mismatches;
     nvme_flash_unlock(flash);
 
-    if (flash->in_flight) {
+    if (flash->admit.in_flight) {
         busy_ns += nvme_flash_now_ns(flash) - flash->busy_from_ns;
     }
     flash_power_smart(flash, smart);

@@ -44,8 +44,8 @@ struct FlashCmd {
     uint64_t rest_bytes; /* to deallocate or zero after this piece */
     int64_t arrived_ns;  /* in the drive's time */
     bool has_data;
-    bool has_room;       /* the command counts in flash->room_used */
-    bool leftover;       /* it is in flash->leftovers, by range */
+    bool has_room;       /* the command counts in flash->admit.room_used */
+    bool leftover;       /* it is in flash->admit.leftovers, by range */
     IntervalTreeNode range;
     FlashCmdList blocked; /* commands that wait for this leftover */
     FlashCmdList *list;  /* the list that it is in: inside, or waiting */
@@ -53,16 +53,9 @@ struct FlashCmd {
     FlashCmd *next_free;
 };
 
-struct NvmeFlash {
-    DeviceState parent_obj;
-
-    ScarpDrive *drive;
-    FlashPort *port;
-    FlashLog *log;
-    ScarpObserver observer;
-    QEMUTimer *timer;       /* runs the engine on the virtual clock; or */
-    FlashRealtime *realtime; /* a thread does, on the host's */
-    FlashCmd *free_cmds;    /* unused, with their bounce buffers */
+/* Commands of the guest between hw/nvme and the engine: flash-admit.c */
+typedef struct {
+    FlashCmd *free;         /* unused, with their bounce buffers */
     uint64_t buffer_bytes;  /* of all bounce buffers, used and unused */
     FlashCmdList inside;    /* commands that the engine or a ring has */
     FlashCmdList waiting;   /* commands that found the ring full */
@@ -71,6 +64,57 @@ struct NvmeFlash {
                             /* by read data that hw/nvme keeps */
     IntervalTreeRoot leftovers; /* cancelled ones that may still change data */
     uint64_t in_flight;     /* commands that have not ended */
+} FlashAdmission;
+
+/* The drive's power, its recovery and its rest: flash-power.c */
+typedef struct {
+    bool ready;             /* the drive recovered from its last power cut */
+    bool wants_rest;        /* a shutdown waits until the drive rests */
+    bool settles;           /* it comes to rest, and no command came */
+    bool rests;             /* it has come to rest, and no command came */
+    QEMUTimer *rest_timer;  /* fires when it rests */
+    QEMUTimer *cut_timer;   /* a power cut, due at once */
+    QEMUTimer *later_timer; /* a power cut that is due later */
+    uint64_t cycles;
+    uint64_t unsafe_shutdowns;
+} FlashPower;
+
+/* The scheme of the command line, and its switches: flash-scheme.c */
+typedef struct {
+    char *name;             /* of the command line */
+    char *params;           /* of the command line */
+    char *running;          /* the scheme, as asked for */
+    char *refusal;          /* why the last switch was refused, or NULL */
+    int64_t switched_ns;
+    uint32_t accepted;      /* switches */
+    uint32_t refused;       /* switches */
+} FlashScheme;
+
+/* Logs of a run, and the names of their files: flash-log.c */
+typedef struct {
+    FlashLog *log;
+    char *commands;
+    char *collections;
+    char *data;
+    char *progress;
+    char *trace;
+    char *lateness;
+    uint64_t trace_from_ns;
+    uint64_t trace_for_ns;
+} FlashLogs;
+
+struct NvmeFlash {
+    DeviceState parent_obj;
+
+    ScarpDrive *drive;
+    FlashPort *port;
+    ScarpObserver observer;
+    QEMUTimer *timer;       /* runs the engine on the virtual clock; or */
+    FlashRealtime *realtime; /* a thread does, on the host's */
+    FlashAdmission admit;
+    FlashPower power;
+    FlashScheme scheme;
+    FlashLogs logs;
     int64_t deadline_ns[SCARP_ACCESS__COUNT]; /* from arrival on; 0: none */
     int64_t busy_from_ns;   /* when in_flight became more than 0 */
     uint64_t busy_ns;       /* busy time before that */
@@ -82,38 +126,15 @@ struct NvmeFlash {
     uint64_t fdp_host, fdp_written, fdp_erased; /* sums before the last reset */
     bool stopped;           /* the guest is gone */
     bool over;              /* FLASH_TIME_LAST has come */
-    char *running;          /* the scheme, as asked for */
-    char *refusal;          /* why the last switch was refused, or NULL */
-    int64_t switched_ns;
-    uint32_t switches_accepted;
-    uint32_t switches_refused;
     Notifier shutdown;
     VMChangeStateEntry *state;
-    bool ready;             /* it has recovered from its last power cut */
-    bool wants_rest;        /* a shutdown waits until it rests */
-    bool settles;           /* it comes to rest, and no command came */
-    bool rests;             /* it has come to rest, and no command came */
-    QEMUTimer *rest_timer;  /* fires when it rests */
-    QEMUTimer *cut_timer;   /* a power cut, due at once */
-    QEMUTimer *later_timer; /* a power cut that is due later */
-    uint64_t power_cycles;
-    uint64_t unsafe_shutdowns;
 
+    /* Properties that have no record of their own: */
     char *description;
     char *image;
-    char *scheme;
-    char *params;
     char *overrides;
     char *clock;
     char *age_pattern;
-    char *cmd_log;
-    char *gc_log;
-    char *data_log;
-    char *progress;
-    char *trace;
-    char *lateness_log;
-    uint64_t trace_from_ns;
-    uint64_t trace_for_ns;
     uint64_t spin_ns;
     uint64_t lateness_bound_ns;
     int32_t cpu;            /* core of the host for the thread; -1: any */

@@ -71,7 +71,7 @@ static void tell(NvmeFlash *flash)
 
 bool nvme_flash_is_ready(NvmeFlash *flash)
 {
-    return flash->ready;
+    return flash->power.ready;
 }
 
 uint32_t nvme_flash_ready_units(NvmeFlash *flash)
@@ -122,12 +122,12 @@ static bool others_run(NvmeFlash *flash, NvmeCtrl *self)
 
 bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n)
 {
-    if (!nvme_flash_loses_power(flash) || flash->rests ||
+    if (!nvme_flash_loses_power(flash) || flash->power.rests ||
         others_run(flash, n)) {
         return true;
     }
-    if (!flash->wants_rest) {
-        flash->wants_rest = true;
+    if (!flash->power.wants_rest) {
+        flash->power.wants_rest = true;
         flash_port_await(flash->port, FLASH_PORT_REST);
         flash_run_soon(flash);
     }
@@ -136,15 +136,15 @@ bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n)
 
 static void rest_no_more(NvmeFlash *flash)
 {
-    flash->wants_rest = false;
-    flash->settles = false;
-    flash->rests = false;
-    timer_del(flash->rest_timer);
+    flash->power.wants_rest = false;
+    flash->power.settles = false;
+    flash->power.rests = false;
+    timer_del(flash->power.rest_timer);
 }
 
 void nvme_flash_wake(NvmeFlash *flash)
 {
-    bool waited = flash->wants_rest;
+    bool waited = flash->power.wants_rest;
 
     rest_no_more(flash);
     /* the controller may be younger than the namespaces */
@@ -170,9 +170,9 @@ static void come_to_rest(NvmeFlash *flash)
     }
     left_ns = scarp_now_ns(flash->drive) - nvme_flash_now_ns(flash);
     nvme_flash_unlock(flash);
-    flash->settles = true;
-    timer_mod(flash->rest_timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) +
-                                 MAX(left_ns, 0));
+    flash->power.settles = true;
+    timer_mod(flash->power.rest_timer, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) +
+                                       MAX(left_ns, 0));
 }
 
 static void rest_cb(void *opaque)
@@ -180,8 +180,8 @@ static void rest_cb(void *opaque)
     NvmeFlash *flash = opaque;
 
     /* A waiting host asks again if a command has come meanwhile. */
-    flash->wants_rest = false;
-    flash->rests = flash->settles;
+    flash->power.wants_rest = false;
+    flash->power.rests = flash->power.settles;
     tell(flash);
 }
 
@@ -190,11 +190,11 @@ void flash_power_look(NvmeFlash *flash)
     unsigned reached = flash_port_reached(flash->port);
 
     if (reached & FLASH_PORT_READY) {
-        flash->ready = true;
+        flash->power.ready = true;
         tell(flash);
     }
-    if ((reached & FLASH_PORT_REST) && flash->wants_rest) {
-        if (flash->in_flight) {
+    if ((reached & FLASH_PORT_REST) && flash->power.wants_rest) {
+        if (flash->admit.in_flight) {
             flash_port_await(flash->port, FLASH_PORT_REST);
         } else {
             come_to_rest(flash);
@@ -220,10 +220,10 @@ static void cut(NvmeFlash *flash)
     GSList *item = flash->namespaces;
     NvmeSubsystem *subsys;
 
-    flash->power_cycles++;
-    flash->unsafe_shutdowns += !flash->rests;
+    flash->power.cycles++;
+    flash->power.unsafe_shutdowns += !flash->power.rests;
     rest_no_more(flash);
-    flash->ready = false;
+    flash->power.ready = false;
     while ((subsys = next_subsys(flash, &item))) {
         nvme_subsys_lose_power(subsys);
     }
@@ -258,7 +258,7 @@ bool flash_power_cut_in(NvmeFlash *flash, uint32_t us)
         !nvme_flash_loses_power(flash)) {
         return false;
     }
-    timer_mod(us ? flash->later_timer : flash->cut_timer,
+    timer_mod(us ? flash->power.later_timer : flash->power.cut_timer,
               qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + (int64_t)us * SCALE_US);
     return true;
 }
@@ -279,10 +279,10 @@ void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart)
     if (nvme_flash_loses_power(flash)) {
         smart->power_cycles[0] =
             cpu_to_le64(MAX(le64_to_cpu(smart->power_cycles[0]),
-                            flash->power_cycles));
+                            flash->power.cycles));
         smart->unsafe_shutdowns[0] =
             cpu_to_le64(MAX(le64_to_cpu(smart->unsafe_shutdowns[0]),
-                            flash->unsafe_shutdowns));
+                            flash->power.unsafe_shutdowns));
     }
 }
 
@@ -290,23 +290,23 @@ void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart)
 
 void flash_power_init(NvmeFlash *flash)
 {
-    flash->ready = true;
-    flash->power_cycles = 1;
-    flash->rest_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, rest_cb, flash);
-    flash->cut_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, cut_cb, flash);
-    flash->later_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, cut_cb, flash);
+    flash->power.ready = true;
+    flash->power.cycles = 1;
+    flash->power.rest_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, rest_cb, flash);
+    flash->power.cut_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, cut_cb, flash);
+    flash->power.later_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, cut_cb, flash);
 }
 
 void flash_power_stop(NvmeFlash *flash)
 {
-    timer_del(flash->rest_timer);
-    timer_del(flash->cut_timer);
-    timer_del(flash->later_timer);
+    timer_del(flash->power.rest_timer);
+    timer_del(flash->power.cut_timer);
+    timer_del(flash->power.later_timer);
 }
 
 void flash_power_clear(NvmeFlash *flash)
 {
-    timer_free(flash->rest_timer);
-    timer_free(flash->cut_timer);
-    timer_free(flash->later_timer);
+    timer_free(flash->power.rest_timer);
+    timer_free(flash->power.cut_timer);
+    timer_free(flash->power.later_timer);
 }

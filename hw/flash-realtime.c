@@ -228,7 +228,7 @@ static void thread_ran(void *opaque, int64_t now_ns)
 {
     NvmeFlash *flash = opaque;
 
-    flash_log_progress(flash->log, now_ns, scarp_stats(flash->drive));
+    flash_log_progress(flash->logs.log, now_ns, scarp_stats(flash->drive));
 }
 
 /* Takes the big lock, but polls before it sleeps. */
@@ -285,7 +285,7 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
     };
 
     rt->flash = flash;
-    rt->lateness = flash_lateness_new(flash->lateness_log,
+    rt->lateness = flash_lateness_new(flash->logs.lateness,
                                       flash->lateness_bound_ns, errp);
     if (!rt->lateness) {
         g_free(rt);

@@ -52,9 +52,9 @@ static bool switch_scheme(NvmeFlash *flash, const char *text, GError **error)
     ok = scarp_drive_set_scheme(flash->drive, part[0] ?: "", params, error);
     nvme_flash_unlock(flash);
     if (ok) {
-        g_free(flash->running);
-        flash->running = flash_scheme_text(part[0], params);
-        flash->switched_ns = now_ns;
+        g_free(flash->scheme.running);
+        flash->scheme.running = flash_scheme_text(part[0], params);
+        flash->scheme.switched_ns = now_ns;
     }
     /* the new scheme may have work before the next command */
     flash_run_soon(flash);
@@ -65,29 +65,30 @@ bool flash_scheme_switch(NvmeFlash *flash, const char *text, Error **errp)
 {
     g_autoptr(GError) error = NULL;
 
-    g_clear_pointer(&flash->refusal, g_free);
+    g_clear_pointer(&flash->scheme.refusal, g_free);
     if (flash->stopped) {
-        flash->refusal = g_strdup("the drive is shut down");
+        flash->scheme.refusal = g_strdup("the drive is shut down");
     } else if (strlen(text) > NVME_FLASH_SCHEME_BYTES) {
-        flash->refusal = g_strdup_printf("a scheme has at most %d characters",
-                                         NVME_FLASH_SCHEME_BYTES);
+        flash->scheme.refusal =
+            g_strdup_printf("a scheme has at most %d characters",
+                            NVME_FLASH_SCHEME_BYTES);
     } else if (!switch_scheme(flash, text, &error)) {
-        flash->refusal = g_strdup(error->message);
+        flash->scheme.refusal = g_strdup(error->message);
     }
-    if (flash->refusal) {
-        flash->switches_refused++;
-        error_setg(errp, "%s", flash->refusal);
+    if (flash->scheme.refusal) {
+        flash->scheme.refused++;
+        error_setg(errp, "%s", flash->scheme.refusal);
         return false;
     }
-    flash->switches_accepted++;
+    flash->scheme.accepted++;
     return true;
 }
 
 static bool refuse(NvmeFlash *flash, const char *reason)
 {
-    g_free(flash->refusal);
-    flash->refusal = g_strdup(reason);
-    flash->switches_refused++;
+    g_free(flash->scheme.refusal);
+    flash->scheme.refusal = g_strdup(reason);
+    flash->scheme.refused++;
     return false;
 }
 
@@ -113,14 +114,14 @@ size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size)
 {
     SchemePage page = {
         .version = cpu_to_le32(SCHEME_PAGE_VERSION),
-        .accepted = cpu_to_le32(flash->switches_accepted),
-        .refused = cpu_to_le32(flash->switches_refused),
-        .switched_ns = cpu_to_le64(flash->switched_ns),
+        .accepted = cpu_to_le32(flash->scheme.accepted),
+        .refused = cpu_to_le32(flash->scheme.refused),
+        .switched_ns = cpu_to_le64(flash->scheme.switched_ns),
     };
 
     memcpy(page.magic, "SCARPSC1", sizeof(page.magic));
-    strpadcpy(page.scheme, sizeof(page.scheme), flash->running, '\0');
-    strpadcpy(page.reason, sizeof(page.reason) - 1, flash->refusal ?: "",
+    strpadcpy(page.scheme, sizeof(page.scheme), flash->scheme.running, '\0');
+    strpadcpy(page.reason, sizeof(page.reason) - 1, flash->scheme.refusal ?: "",
               '\0');
     if (size) {
         memcpy(buf, &page, MIN(size, sizeof(page)));

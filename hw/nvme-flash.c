@@ -145,15 +145,19 @@ size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
 {
     size_t used;
 
-    if (lid == NVME_FLASH_LOG_SCHEME) {
+    switch (lid) {
+    case NVME_FLASH_LOG_SCHEME:
         return flash_scheme_page(flash, buf, size);
+    case NVME_FLASH_LOG_STATS:
+        nvme_flash_lock(flash);
+        used = scarp_stats_log_page(flash->drive, nvme_flash_now_ns(flash),
+                                    buf, size);
+        nvme_flash_unlock(flash);
+        return flash->realtime ? flash_realtime_page(flash->realtime, buf,
+                                                     used, size) : used;
+    default:
+        return 0;
     }
-    nvme_flash_lock(flash);
-    used = scarp_stats_log_page(flash->drive, nvme_flash_now_ns(flash), buf,
-                                size);
-    nvme_flash_unlock(flash);
-    return flash->realtime ? flash_realtime_page(flash->realtime, buf, used,
-                                                 size) : used;
 }
 
 bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
@@ -213,7 +217,7 @@ static bool flash_write_logs(NvmeFlash *flash)
 {
     Error *log_error = NULL, *late_error = NULL;
 
-    flash_log_flush(flash->log, &log_error);
+    flash_log_flush(flash->logs.log, &log_error);
     if (flash->realtime) {
         flash_realtime_flush(flash->realtime, &late_error);
     }
@@ -241,11 +245,11 @@ static bool flash_check_laws(NvmeFlash *flash)
         error_report("nvme-flash %s: the drive does not come to rest",
                      flash_name(flash));
     } else if (stats->cmds_accepted != stats->cmds_completed ||
-               flash->in_flight) {
+               flash->admit.in_flight) {
         error_report("nvme-flash %s: %" PRIu64 " commands accepted, %" PRIu64
                      " completed, %" PRIu64 " never returned",
                      flash_name(flash), stats->cmds_accepted,
-                     stats->cmds_completed, flash->in_flight);
+                     stats->cmds_completed, flash->admit.in_flight);
     } else if (!scarp_quiescent(flash->drive, &error)) {
         error_report("nvme-flash %s: %s", flash_name(flash), error->message);
     } else if (stats->oob_mismatches) {
@@ -277,7 +281,7 @@ static void flash_shutdown(Notifier *notifier, void *data)
      * The progress file keeps the time of the last event: without vCPUs that
      * run, a clock that skips idle time is by now at some far deadline.
      */
-    flash_log_stop(flash->log);
+    flash_log_stop(flash->logs.log);
     if (!flash_check_laws(flash)) {
         qemu_system_shutdown_request_with_code(*cause, EXIT_LAW_BROKEN);
     }
@@ -294,7 +298,7 @@ static void flash_go_on(void *opaque, bool running, RunState state)
 
     if (running && flash->stopped) {
         flash->stopped = false;
-        flash_log_go_on(flash->log);
+        flash_log_go_on(flash->logs.log);
         flash_run_soon(flash);
     }
 }
@@ -343,12 +347,12 @@ static void flash_files(const NvmeFlash *flash, FlashFile file[FILES])
     const FlashFile files[FILES] = {
         { "description", flash->description },
         { "image", flash->image },
-        { "cmd-log", flash->cmd_log },
-        { "gc-log", flash->gc_log },
-        { "data-log", flash->data_log },
-        { "progress", flash->progress },
-        { "trace", flash->trace },
-        { "lateness-log", flash->lateness_log },
+        { "cmd-log", flash->logs.commands },
+        { "gc-log", flash->logs.collections },
+        { "data-log", flash->logs.data },
+        { "progress", flash->logs.progress },
+        { "trace", flash->logs.trace },
+        { "lateness-log", flash->logs.lateness },
     };
 
     memcpy(file, files, sizeof(files));
@@ -435,23 +439,24 @@ static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
     FlashFileCheck check = { flash, errp };
     FlashFile made[FILES];
 
-    if (flash->data_log && !flash->cmd_log) {
+    if (flash->logs.data && !flash->logs.commands) {
         error_setg(errp, "data-log: needs 'cmd-log', whose rows say what the "
                    "bytes are");
         return false;
     }
-    if (flash->data_log && realtime) {
+    if (flash->logs.data && realtime) {
         error_setg(errp, "data-log: excludes clock=realtime, on which no run "
                    "is repeated");
         return false;
     }
-    if (!flash->trace && (flash->trace_from_ns || flash->trace_for_ns)) {
+    if (!flash->logs.trace &&
+        (flash->logs.trace_from_ns || flash->logs.trace_for_ns)) {
         error_setg(errp, "trace-from-ns, trace-for-ns: need 'trace', the "
                    "timeline's path");
         return false;
     }
-    if (flash->trace_from_ns > INT64_MAX / 4 ||
-        flash->trace_for_ns > INT64_MAX / 4) {
+    if (flash->logs.trace_from_ns > INT64_MAX / 4 ||
+        flash->logs.trace_for_ns > INT64_MAX / 4) {
         error_setg(errp, "trace-from-ns, trace-for-ns: allowed are 0 to %"
                    PRId64, INT64_MAX / 4);
         return false;
@@ -523,7 +528,7 @@ static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
                    "the guest would not see the host's time");
         return false;
     }
-    if (!realtime && flash->lateness_log) {
+    if (!realtime && flash->logs.lateness) {
         error_setg(errp, "lateness-log: needs clock=realtime; on the virtual "
                    "clock nothing is late");
         return false;
@@ -562,12 +567,12 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
 {
     NvmeFlash *flash = NVME_FLASH(dev);
     g_autofree char *overrides = g_strdup(flash->overrides);
-    g_autofree char *params = g_strdup(flash->params);
+    g_autofree char *params = g_strdup(flash->scheme.params);
     g_autoptr(GError) error = NULL;
     bool realtime = false;
     ScarpConfig config = {
         .description_path = flash->description,
-        .scheme = flash->scheme ?: "baseline",
+        .scheme = flash->scheme.name ?: "baseline",
         .seed = flash->seed,
         .store_data = true,
         .image_path = flash->image,
@@ -609,20 +614,22 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     if (!flash_power_check(flash, errp) || !flash_age(flash, errp)) {
         goto fail;
     }
-    flash->log = flash_log_open(flash->cmd_log, flash->gc_log,
-                                flash->progress, realtime, errp);
-    if (!flash->log) {
+    flash->logs.log = flash_log_open(flash->logs.commands,
+                                     flash->logs.collections,
+                                     flash->logs.progress, realtime, errp);
+    if (!flash->logs.log) {
         goto fail;
     }
-    if ((flash->data_log &&
-         !flash_log_data(flash->log, flash->data_log, errp)) ||
-        (flash->trace &&
-         !flash_log_trace(flash->log, flash->drive, flash->trace,
-                          flash->trace_from_ns, flash->trace_for_ns, errp))) {
-        flash_log_close(flash->log);
+    if ((flash->logs.data &&
+         !flash_log_data(flash->logs.log, flash->logs.data, errp)) ||
+        (flash->logs.trace &&
+         !flash_log_trace(flash->logs.log, flash->drive, flash->logs.trace,
+                          flash->logs.trace_from_ns,
+                          flash->logs.trace_for_ns, errp))) {
+        flash_log_close(flash->logs.log);
         goto fail;
     }
-    flash->observer = flash_log_observer(flash->log);
+    flash->observer = flash_log_observer(flash->logs.log);
     scarp_set_observer(flash->drive, &flash->observer);
 
     for (int i = 0; i < SCARP_ACCESS__COUNT; i++) {
@@ -635,7 +642,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         flash->realtime = flash_realtime_start(flash, errp);
         if (!flash->realtime) {
             flash_port_free(flash->port);
-            flash_log_close(flash->log);
+            flash_log_close(flash->logs.log);
             goto fail;
         }
     } else {
@@ -643,7 +650,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
                                     flash);
     }
     flash_power_init(flash);
-    flash->running = flash_scheme_text(config.scheme, config.params);
+    flash->scheme.running = flash_scheme_text(config.scheme, config.params);
     flash->shutdown.notify = flash_shutdown;
     qemu_register_shutdown_notifier(&flash->shutdown);
     flash->state = qemu_add_vm_change_state_handler(flash_go_on, flash);
@@ -673,15 +680,15 @@ static void nvme_flash_unrealize(DeviceState *dev)
     }
     flash_power_clear(flash);
     nvme_flash_free_cmds(flash);
-    flash_log_close(flash->log);
+    flash_log_close(flash->logs.log);
     flash_port_free(flash->port);
     scarp_drive_free(flash->drive);
     flash->drive = NULL;
     g_slist_free(flash->namespaces);
     flash->namespaces = NULL;
     g_clear_pointer(&flash->spare_warned, g_slist_free);
-    g_clear_pointer(&flash->running, g_free);
-    g_clear_pointer(&flash->refusal, g_free);
+    g_clear_pointer(&flash->scheme.running, g_free);
+    g_clear_pointer(&flash->scheme.refusal, g_free);
 }
 
 static char *nvme_flash_get_stats(Object *obj, Error **errp)
@@ -701,7 +708,7 @@ static char *nvme_flash_get_stats(Object *obj, Error **errp)
 
 static char *nvme_flash_get_running_scheme(Object *obj, Error **errp)
 {
-    return g_strdup(NVME_FLASH(obj)->running ?: "");
+    return g_strdup(NVME_FLASH(obj)->scheme.running ?: "");
 }
 
 /*
@@ -724,7 +731,7 @@ static void nvme_flash_set_running_scheme(Object *obj, const char *value,
 
 static char *nvme_flash_get_power(Object *obj, Error **errp)
 {
-    return g_strdup(NVME_FLASH(obj)->ready ? "on" : "recovers");
+    return g_strdup(NVME_FLASH(obj)->power.ready ? "on" : "recovers");
 }
 
 static void nvme_flash_set_power(Object *obj, const char *value, Error **errp)
@@ -744,8 +751,8 @@ static void nvme_flash_set_power(Object *obj, const char *value, Error **errp)
 static const Property nvme_flash_props[] = {
     DEFINE_PROP_STRING("description", NvmeFlash, description),
     DEFINE_PROP_STRING("image", NvmeFlash, image),
-    DEFINE_PROP_STRING("scheme", NvmeFlash, scheme),
-    DEFINE_PROP_STRING("params", NvmeFlash, params),
+    DEFINE_PROP_STRING("scheme", NvmeFlash, scheme.name),
+    DEFINE_PROP_STRING("params", NvmeFlash, scheme.params),
     DEFINE_PROP_STRING("overrides", NvmeFlash, overrides),
     DEFINE_PROP_UINT64("seed", NvmeFlash, seed, 1),
     DEFINE_PROP_STRING("clock", NvmeFlash, clock),
@@ -753,14 +760,14 @@ static const Property nvme_flash_props[] = {
     DEFINE_PROP_UINT32("age-overwrite", NvmeFlash, age_overwrite, UINT32_MAX),
     DEFINE_PROP_STRING("age-pattern", NvmeFlash, age_pattern),
     DEFINE_PROP_UINT64("age-seed", NvmeFlash, age_seed, AGE_SEED_UNSET),
-    DEFINE_PROP_STRING("cmd-log", NvmeFlash, cmd_log),
-    DEFINE_PROP_STRING("gc-log", NvmeFlash, gc_log),
-    DEFINE_PROP_STRING("data-log", NvmeFlash, data_log),
-    DEFINE_PROP_STRING("progress", NvmeFlash, progress),
-    DEFINE_PROP_STRING("trace", NvmeFlash, trace),
-    DEFINE_PROP_UINT64("trace-from-ns", NvmeFlash, trace_from_ns, 0),
-    DEFINE_PROP_UINT64("trace-for-ns", NvmeFlash, trace_for_ns, 0),
-    DEFINE_PROP_STRING("lateness-log", NvmeFlash, lateness_log),
+    DEFINE_PROP_STRING("cmd-log", NvmeFlash, logs.commands),
+    DEFINE_PROP_STRING("gc-log", NvmeFlash, logs.collections),
+    DEFINE_PROP_STRING("data-log", NvmeFlash, logs.data),
+    DEFINE_PROP_STRING("progress", NvmeFlash, logs.progress),
+    DEFINE_PROP_STRING("trace", NvmeFlash, logs.trace),
+    DEFINE_PROP_UINT64("trace-from-ns", NvmeFlash, logs.trace_from_ns, 0),
+    DEFINE_PROP_UINT64("trace-for-ns", NvmeFlash, logs.trace_for_ns, 0),
+    DEFINE_PROP_STRING("lateness-log", NvmeFlash, logs.lateness),
     DEFINE_PROP_UINT64("lateness-bound-ns", NvmeFlash, lateness_bound_ns,
                        NS_UNSET),
     DEFINE_PROP_UINT64("spin-ns", NvmeFlash, spin_ns, NS_UNSET),

@@ -122,7 +122,7 @@ void nvme_subsys_flash_changed(NvmeSubsystem *subsys);
 
 /*
  * Fills at most size bytes of one of Scarp's log pages and returns its full
- * length.
+ * length; 0: Scarp has no such page, and the caller refuses it.
  */
 size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
                            size_t size);

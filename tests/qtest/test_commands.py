@@ -267,7 +267,11 @@ class Statistics(DriveTest):
 
     def test_unknown_log_page(self) -> None:
         machine, ctrl, _ = self.drive()
-        self.assertNotEqual(ctrl.get_log(0xCC, 512)[0], 0)
+        ours = (log_page.LOG_ID, 0xCB)
+        for lid in range(0xC0, 0x100):
+            status, _ = ctrl.get_log(lid, 512)
+            with self.subTest(lid=lid):
+                self.assertEqual(status, 0 if lid in ours else Status.INVALID_FIELD)
         self.finish(machine)
 
     def test_reset_of_the_statistics(self) -> None:
