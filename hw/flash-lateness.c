@@ -37,6 +37,7 @@ static const char *const realtime_fields[] = {
     "all_late_n", "all_late_mean_ns", "all_late_p50_ns",
     "all_late_p99_ns", "all_late_p99_9_ns", "all_late_max_ns",
     "realtime_priority",       /* the thread's (SCHED_FIFO); 0: none */
+    "realtime_lost_polls",     /* for a lock whose holder shared its core */
 };
 enum { WORDS = ARRAY_SIZE(realtime_fields) };
 
@@ -199,6 +200,7 @@ static void words(const FlashLateness *lateness, const FlashThreadUse *use,
         word[at++] = histogram->max_ns;
     }
     word[at++] = use->priority;
+    word[at++] = use->lost_polls;
     assert(at == WORDS);
 }
 

@@ -20,6 +20,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include <sched.h>
+#include "hw/core/cpu.h"
 #include "qapi/error.h"
 #include "qemu/main-loop.h"
 #include "qemu/processor.h"
@@ -231,17 +233,34 @@ static void thread_ran(void *opaque, int64_t now_ns)
     flash_log_progress(flash->logs.log, now_ns, scarp_stats(flash->drive));
 }
 
-/* Takes the big lock, but polls before it sleeps. */
-static void bql_lock_soon(void)
+static bool try_big_lock(void *opaque)
 {
-    int64_t until_ns = flash_thread_host_ns() + FLASH_THREAD_LOCK_POLL_NS;
+    return bql_trylock();
+}
 
-    while (!bql_trylock()) {
-        if (flash_thread_host_ns() >= until_ns) {
-            bql_lock();
-            return;
-        }
-        cpu_relax();
+static void lock_big_lock(void *opaque)
+{
+    bql_lock();
+}
+
+static int big_lock_core(void *opaque)
+{
+    return bql_core();
+}
+
+static const FlashLock big_lock = { try_big_lock, lock_big_lock,
+                                    big_lock_core };
+
+/*
+ * The virtual CPU that rings a doorbell has the big lock until the write is
+ * over.  If it shares the core with the drive's thread, which may go before it
+ * for long, it ends the write first: everybody waits for that lock.
+ */
+static void thread_woken(void *opaque)
+{
+    if (bql_core() == sched_getcpu()) {
+        bql_lock();
+        bql_unlock();
     }
 }
 
@@ -249,11 +268,28 @@ static void thread_completed(void *opaque)
 {
     NvmeFlash *flash = opaque;
 
-    bql_lock_soon();
+    flash_thread_take(flash->realtime->thread, &big_lock, NULL);
     flash->realtime->in_thread = true;
     completed(flash);
     flash->realtime->in_thread = false;
     bql_unlock();
+}
+
+/* Virtual CPUs use other cores than the drive's own, if the host has others. */
+static void keep_cpus_off(int core)
+{
+    CPUState *cpu;
+
+    CPU_FOREACH(cpu) {
+        cpu_set_t cores;
+
+        if (!sched_getaffinity(cpu->thread_id, sizeof(cores), &cores) &&
+            CPU_ISSET(core, &cores) && CPU_COUNT(&cores) > 1) {
+            CPU_CLR(core, &cores);
+            /* A host that does not allow it leaves the choice to itself. */
+            sched_setaffinity(cpu->thread_id, sizeof(cores), &cores);
+        }
+    }
 }
 
 static void machine_changed(void *opaque, bool running, RunState state)
@@ -262,6 +298,9 @@ static void machine_changed(void *opaque, bool running, RunState state)
 
     flash_thread_pause(rt->thread, !running);
     if (running) {
+        if (rt->flash->cpu >= 0) {
+            keep_cpus_off(rt->flash->cpu);
+        }
         qemu_bh_schedule(rt->bh);
     }
 }
@@ -281,6 +320,7 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
         .ended = rcu_unregister_thread,
         .ran = thread_ran,
         .completed = thread_completed,
+        .woken = thread_woken,
         .opaque = flash,
     };
 

@@ -61,6 +61,7 @@ struct FlashThread {
     FlashThreadConfig config;
     pthread_t thread;
     clockid_t cpu_clock; /* of the thread's processor time */
+    atomic_int lock_core; /* where the lock's holder took it, or -1 */
     pthread_mutex_t lock; /* of the engine, and of the next two */
     int64_t due_ns;       /* the engine's next event, as of its last run */
     int64_t ahead_ns;     /* how far that run went, or events until then */
@@ -89,6 +90,7 @@ struct FlashThread {
     _Atomic int64_t polled_ns;
     _Atomic int64_t behind_ns;
     _Atomic int64_t sleeps;
+    _Atomic int64_t lost_polls;
     FlashThreadUse reset; /* at the last reset; elapsed_ns: its time */
 };
 
@@ -116,25 +118,22 @@ int64_t flash_thread_host_ns(void)
 void flash_thread_lock(FlashThread *thread)
 {
     pthread_mutex_lock(&thread->lock);
+    atomic_store(&thread->lock_core, sched_getcpu());
+}
+
+static bool try_lock(FlashThread *thread)
+{
+    if (pthread_mutex_trylock(&thread->lock)) {
+        return false;
+    }
+    atomic_store(&thread->lock_core, sched_getcpu());
+    return true;
 }
 
 void flash_thread_unlock(FlashThread *thread)
 {
+    atomic_store(&thread->lock_core, -1);
     pthread_mutex_unlock(&thread->lock);
-}
-
-/* Takes the thread's lock, but polls before it sleeps. */
-static void lock_soon(FlashThread *thread)
-{
-    int64_t until_ns = flash_thread_host_ns() + FLASH_THREAD_LOCK_POLL_NS;
-
-    while (pthread_mutex_trylock(&thread->lock)) {
-        if (flash_thread_host_ns() >= until_ns) {
-            flash_thread_lock(thread);
-            return;
-        }
-        cpu_relax();
-    }
 }
 
 static void wake(FlashThread *thread)
@@ -169,6 +168,43 @@ static void count(_Atomic int64_t *counter, int64_t more)
 
     atomic_store_explicit(counter, was + more, memory_order_relaxed);
 }
+
+void flash_thread_take(FlashThread *thread, const FlashLock *lock,
+                       void *opaque)
+{
+    int64_t until_ns = flash_thread_host_ns() + FLASH_THREAD_LOCK_POLL_NS;
+
+    while (!lock->try_lock(opaque)) {
+        bool shares_core = lock->core(opaque) == sched_getcpu();
+        bool over = flash_thread_host_ns() >= until_ns;
+
+        if (shares_core || over) {
+            count(&thread->lost_polls, shares_core && over);
+            lock->lock(opaque);
+            return;
+        }
+        cpu_relax();
+    }
+}
+
+static bool try_engine(void *opaque)
+{
+    return try_lock(opaque);
+}
+
+static void lock_engine(void *opaque)
+{
+    flash_thread_lock(opaque);
+}
+
+static int engine_core(void *opaque)
+{
+    FlashThread *thread = opaque;
+
+    return atomic_load(&thread->lock_core);
+}
+
+static const FlashLock engine_lock = { try_engine, lock_engine, engine_core };
 
 static bool is_wanted(FlashThread *thread)
 {
@@ -303,6 +339,9 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
     slept_ns = flash_thread_now_ns(thread) - began_ns;
     if (kicked) {
         thread->kicked_after_ns = slept_ns;
+        if (thread->config.woken) {
+            thread->config.woken(thread->config.opaque);
+        }
     } else if (slept_ns >= timeout_ns) {
         /* a clock that stood still meanwhile teaches nothing */
         adapt_margin(thread, slept_ns - timeout_ns);
@@ -320,7 +359,7 @@ static void stock(FlashThread *thread, int64_t until_ns)
 
     while (more && !is_wanted(thread) &&
            flash_thread_now_ns(thread) < until_ns - STOCK_NS &&
-           !pthread_mutex_trylock(&thread->lock)) {
+           try_lock(thread)) {
         more = flash_port_stock(thread->config.port);
         flash_thread_unlock(thread);
     }
@@ -401,7 +440,7 @@ static int64_t run(FlashThread *thread, int64_t *ahead_ns)
     unsigned pushed = 0;
     int64_t due_ns;
 
-    lock_soon(thread);
+    flash_thread_take(thread, &engine_lock, thread);
     /*
      * a thread that pauses this one has had the lock since, and expects no
      * further run
@@ -424,7 +463,7 @@ bool flash_thread_run(FlashThread *thread)
 {
     int64_t waits_until_ns, due_ns;
 
-    if (pthread_mutex_trylock(&thread->lock)) {
+    if (!try_lock(thread)) {
         flash_thread_kick(thread);
         return false;
     }
@@ -580,6 +619,7 @@ FlashThread *flash_thread_new(const FlashThreadConfig *config)
     thread->spin_ns = config->spin_ns;
     thread->kicked_after_ns = -1;
     thread->paused = true;
+    thread->lock_core = -1;
     thread->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (thread->kick < 0) {
         g_free(thread);
@@ -635,6 +675,7 @@ static void use_so_far(FlashThread *thread, FlashThreadUse *use)
         .behind_ns = atomic_load(&thread->behind_ns),
         .sleeps = atomic_load(&thread->sleeps),
         .priority = thread->priority,
+        .lost_polls = atomic_load(&thread->lost_polls),
     };
 }
 
@@ -648,6 +689,7 @@ void flash_thread_use(FlashThread *thread, FlashThreadUse *use)
     use->polled_ns -= reset->polled_ns;
     use->behind_ns -= reset->behind_ns;
     use->sleeps -= reset->sleeps;
+    use->lost_polls -= reset->lost_polls;
 }
 
 void flash_thread_reset_use(FlashThread *thread)

@@ -34,6 +34,8 @@ typedef struct {
     void (*ran)(void *opaque, int64_t now_ns);
     /* called without the lock when there is something to pop; may be NULL */
     void (*completed)(void *opaque);
+    /* a kick has ended its sleep; without the lock; may be NULL */
+    void (*woken)(void *opaque);
     void *opaque;
 } FlashThreadConfig;
 
@@ -44,7 +46,16 @@ typedef struct {
     int64_t behind_ns;   /* an event was overdue by more than the bound */
     uint64_t sleeps;
     uint64_t priority;   /* granted by the host */
+    uint64_t lost_polls; /* for a lock whose holder shared the thread's core */
 } FlashThreadUse;
+
+/* A lock that the thread shares with others. */
+typedef struct {
+    bool (*try_lock)(void *opaque);
+    void (*lock)(void *opaque);
+    /* the host's core on which the holder took it; -1: unknown, or free */
+    int (*core)(void *opaque);
+} FlashLock;
 
 /* SCHED_FIFO's highest priority. */
 #define FLASH_THREAD_MAX_PRIORITY 99
@@ -59,6 +70,14 @@ typedef struct {
  * for less time than a wake-up takes.
  */
 #define FLASH_THREAD_LOCK_POLL_NS 20000
+
+/*
+ * The engine's thread takes a lock, and polls before it sleeps.  A holder on
+ * the thread's own core cannot run meanwhile: for such a one the thread sleeps
+ * at once.
+ */
+void flash_thread_take(FlashThread *thread, const FlashLock *lock,
+                       void *opaque);
 
 /* True when a thread of this process may run on that core of the host. */
 bool flash_thread_may_use(int cpu);

@@ -108,8 +108,12 @@ class Bare:
         listed: Path | None = None,
         told: Callable[[Bare, str], None] | None = None,
         more: str = "",
+        core: int | None = None,
     ) -> None:
-        """Run the tasks to their end; `told` sees each line as it comes."""
+        """Run the tasks to their end; `told` sees each line as it comes.
+
+        `more` are properties of the flash.  With a core, virtual CPUs run there alone.
+        """
         said_by = LineSocket(self.dir / "said")
         self._qmp = LineSocket(self.dir / "qmp")
         errors = self.dir / "stderr"
@@ -127,6 +131,9 @@ class Bare:
             self._qmp.accept(process, HANG_S)
             self._qmp.readline()
             self.qmp("qmp_capabilities")
+            if core is not None:
+                for cpu in self.qmp("query-cpus-fast"):
+                    os.sched_setaffinity(cpu["thread-id"], {core})
             while (line := said_by.readline()) != "end":
                 self._take(line)
                 if told:

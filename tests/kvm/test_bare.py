@@ -7,6 +7,7 @@ QEMU; how late completions were is only reported: that is the host's affair.
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 import unittest
@@ -17,6 +18,7 @@ import bare
 import listed
 from bare import Bare
 from logs import read_commands
+from scarplib.guest.realtime import allows_priority
 
 FILL, DEPTHS = 256, 4  # LOAD_PAGES, and how many runs of n commands both_depths() has
 IN_FLIGHT = 32
@@ -164,12 +166,29 @@ class OnVirtualTime(OnOne):
         self.assertIn(self.result("latency")["seen_ns"], range(91_720, 92_720))
 
 
+class OnOneCore(unittest.TestCase):
+    """A drive's thread with priority, and the virtual CPUs on the same core of the host."""
+
+    def test_no_poll_for_a_lock_whose_holder_cannot_run(self) -> None:
+        if not allows_priority(1):
+            self.skipTest("this host gives no priority")
+        core = min(os.sched_getaffinity(0))
+        run = Bare(OnOne.qemu, OnOne.firmware, OnOne.guest, "tcg")
+        self.enterContext(run)
+        run.run("latency=1000", more=f",cpu={core},priority=1", core=core)
+        real = run.stats["realtime"]
+        late = {key: real[key] for key in ("read_late_n", "read_late_p50_ns", "read_late_p99_ns")}
+        print(f"# on one core: {run.results['latency']}, {late}, not judged", flush=True)
+        self.assertEqual(real["realtime_priority"], 1)
+        self.assertEqual(real["realtime_lost_polls"], 0)
+
+
 def load_tests(
     loader: unittest.TestLoader, _tests: unittest.TestSuite, _pattern: str | None
 ) -> unittest.TestSuite:
     """Those of the three accelerators, not of what they have in common."""
     suite = unittest.TestSuite()
-    for case in (OnKvm, OnTcg, OnVirtualTime):
+    for case in (OnKvm, OnTcg, OnVirtualTime, OnOneCore):
         suite.addTests(loader.loadTestsFromTestCase(case))
     return suite
 

@@ -48,6 +48,7 @@ VALUES = {
     "realtime_polled_ns": 100_000,
     "realtime_behind_ns": 30_000,
     "realtime_priority": 2,
+    "realtime_lost_polls": 0,
     **{f"read_late_{p}_ns": n for p, n in (("p50", 3_000), ("p99", 12_000), ("max", 90_000))},
     "read_late_n": 50,
     "all_late_n": 50,

@@ -31,6 +31,7 @@ def of_page(values: Mapping[str, int]) -> dict[str, Any]:
     found["polled_share"] = round(values["realtime_polled_ns"] / elapsed, 6)
     found["sleeps"] = values["realtime_sleeps"]
     found["thread_priority"] = values["realtime_priority"]
+    found["lost_polls"] = values["realtime_lost_polls"]
     found["doubtful"] = found["all"]["p99_ns"] > found["bound_ns"]
     return found
 
