@@ -61,6 +61,7 @@ static struct {
     bool completed;
     unsigned to_stock; /* calls until there is nothing more to stock */
     unsigned stocked;
+    int core; /* on which the thread runs */
 } world;
 
 #include "flash-rt-thread.h"
@@ -200,6 +201,7 @@ bool flash_port_stock(FlashPort *port)
 }
 
 #define clock_gettime world_clock
+#define sched_getcpu() (world.core)
 #define pthread_mutex_trylock world_trylock
 #define pthread_mutex_lock world_lock
 #define pthread_mutex_unlock world_unlock

@@ -18,12 +18,32 @@ static void test_lock(void)
     FlashThread *thread = begin();
 
     world.free_ns = world.now_ns + FLASH_THREAD_LOCK_POLL_NS;
-    lock_soon(thread);
+    flash_thread_take(thread, &engine_lock, thread);
     g_assert_cmpuint(world.blocked, ==, 0);
     g_assert_cmpint(engine_ns(), ==, FLASH_THREAD_LOCK_POLL_NS);
 
     world.free_ns = world.now_ns + FLASH_THREAD_LOCK_POLL_NS + LOOK_NS + 1;
-    lock_soon(thread);
+    flash_thread_take(thread, &engine_lock, thread);
+    g_assert_cmpuint(world.blocked, ==, 1);
+    end();
+}
+
+/* A holder that is to run on the thread's core is slept for at once. */
+static void test_lock_of_own_core(void)
+{
+    FlashThread *thread = begin();
+
+    world.core = 3;
+    thread->lock_core = 3;
+    world.free_ns = world.now_ns + FLASH_THREAD_LOCK_POLL_NS;
+    flash_thread_take(thread, &engine_lock, thread);
+    g_assert_cmpuint(world.blocked, ==, 1);
+    g_assert_cmpint(thread->lost_polls, ==, 0);
+
+    world.core = 4;
+    thread->lock_core = 3;
+    world.free_ns = world.now_ns + FLASH_THREAD_LOCK_POLL_NS;
+    flash_thread_take(thread, &engine_lock, thread);
     g_assert_cmpuint(world.blocked, ==, 1);
     end();
 }
@@ -292,6 +312,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/rt-thread/lock", test_lock);
+    g_test_add_func("/rt-thread/lock-of-own-core", test_lock_of_own_core);
     g_test_add_func("/rt-thread/learns/margin", test_margin);
     g_test_add_func("/rt-thread/learns/idle", test_idle);
     g_test_add_func("/rt-thread/learns/lead", test_lead);
