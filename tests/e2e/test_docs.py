@@ -145,7 +145,7 @@ class Architecture(unittest.TestCase):
 class Turns(unittest.TestCase):
     """docs/model.md has the table of ftl/turns/turns.c, line by line."""
 
-    EACH: ClassVar = {
+    EACH: ClassVar[dict[str, str]] = {
         "EACH_ONCE": "", "EACH_DIE_PLANE": " for each plane of the die",
         "EACH_PLANE": " for each plane of the drive", "EACH_ENTRY": " for each entry of the cache",
     }  # fmt: skip
