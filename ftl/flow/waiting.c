@@ -38,13 +38,25 @@ static void see_program(const ScarpDrive *drive, uint32_t p,
 ScarpWaiting scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die);
+    bool reads = scarp_nand_queued(drive, die, QUEUE_READS);
+    bool programs = scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
+    bool map = scarp_nand_queued(drive, die, QUEUE_MAP);
     bool copies = scarp_nand_guests_wait(drive, die);
+    uint32_t end = reads || programs || map || copies
+                       ? first + drive->desc.planes_per_die : first;
     ScarpWaiting w = { .suspended = scarp_nand_suspended(drive, die) };
 
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        w.read = older(scarp_nand_head(drive, p, QUEUE_READS), w.read);
-        see_program(drive, p, scarp_nand_head(drive, p, QUEUE_PROGRAMS), &w);
-        see_program(drive, p, scarp_nand_head(drive, p, QUEUE_MAP), &w);
+    for (uint32_t p = first; p < end; p++) {
+        if (reads) {
+            w.read = older(scarp_nand_head(drive, p, QUEUE_READS), w.read);
+        }
+        if (programs) {
+            see_program(drive, p, scarp_nand_head(drive, p, QUEUE_PROGRAMS),
+                        &w);
+        }
+        if (map) {
+            see_program(drive, p, scarp_nand_head(drive, p, QUEUE_MAP), &w);
+        }
         if (copies) {
             w.copy = older(scarp_nand_head(drive, p, QUEUE_GC), w.copy);
         }
