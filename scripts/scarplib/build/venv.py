@@ -21,11 +21,13 @@ from scarplib.build.host_packages import ensure_packages
 from scarplib.errors import UserError
 from scarplib.paths import SCRIPTS
 
-# What pictures, tests and lint need.  Newer linters, and newer types of what they look at, would
-# find new faults in old code.
+# What pictures, pages, QMP, tests and lint need.  Newer linters, and newer types of what they look
+# at, would find new faults in old code.
 PACKAGES = (
     "matplotlib==3.11.2",
+    "jinja2==3.1.6",
     "qemu.qmp==0.0.6",
+    "scipy==1.17.1",
     "ruff==0.17.6",
     "mypy==2.4.1",
     "libclang==18.1.1",
@@ -36,6 +38,7 @@ PACKAGES = (
 # What `make reproduce` needs: an environment of its own, as nothing else waits for it.
 REPRODUCE_PACKAGES = (
     "matplotlib",
+    "scipy==1.17.1",
     "snakemake",
 )
 # What `make mutate` needs.

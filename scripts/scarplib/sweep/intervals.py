@@ -7,12 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Student's t, 97.5 %, by degrees of freedom (1 to 30): NIST/SEMATECH e-Handbook, 1.3.6.7.2.
-_T = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
+from scipy.special import stdtrit
+
+# Of Student's t: a two-sided interval of 95 % leaves 2.5 % above it.
+_BELOW = 0.975
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ def interval(values: Sequence[float]) -> Interval:
     if n < 2:
         return Interval(mean, -math.inf, math.inf, n)
     spread = math.sqrt(sum((v - mean) ** 2 for v in values) / (n - 1))
-    half = _T[min(n - 1, len(_T)) - 1] * spread / math.sqrt(n)
+    half = float(stdtrit(n - 1, _BELOW)) * spread / math.sqrt(n)
     return Interval(mean, mean - half, mean + half, n)
 
 
