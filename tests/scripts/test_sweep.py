@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import io
 import os
 import re
+import signal
 import sys
 import tempfile
 import unittest
@@ -234,6 +237,14 @@ class Snakemake(Folder):
         self.assertRegex(said, r"^1 of 2 cells failed \(.*snakemake.log\).*:\n  error: no room$")
         said = self.run_it("echo what; exit 1", "a")
         self.assertRegex(said, r"^Snakemake failed .*:\n  what$")
+
+    def test_an_interrupt_says_how_it_goes_on(self) -> None:
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), self.assertRaises(KeyboardInterrupt):
+            self.run_it("touch ../a; kill -INT $PPID; sleep 60", "a", "b")
+        self.assertIn("1 of 2 cells are done; the same command goes on", said.getvalue())
 
     def test_one_sweep_at_a_time_in_a_folder(self) -> None:
         cache = self.folder / "scarp"

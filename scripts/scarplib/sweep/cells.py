@@ -61,6 +61,13 @@ def run_missing(
                 stdout=stream, stderr=subprocess.STDOUT, check=False, cwd=folder,
                 env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             ).returncode  # fmt: skip
+    except KeyboardInterrupt:
+        done = sum(path.exists() for path in paths)
+        print(
+            f"\n{done} of {len(paths)} cells are done; the same command goes on from here",
+            file=sys.stderr,
+        )
+        raise
     finally:
         ended.set()
         progress.join()
