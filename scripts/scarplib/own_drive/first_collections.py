@@ -190,10 +190,7 @@ def _guess(
 
 
 def _golden_section(of: Callable[[float], float], low: float, high: float, within: float) -> None:
-    """Asks nearer and nearer to where it is least, until that is known so well (Kiefer 1953).
-
-    SciPy has more, but is not where the tests run.
-    """
+    """Asks nearer and nearer to where it is least, until that is known so well (Kiefer 1953)."""
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     of_left, of_right = of(left), of(right)
     while high - low > within:
