@@ -68,7 +68,7 @@ static void test_all(void)
 static void test_may_pass(void)
 {
     Rig *rig = rig_new("baseline", NULL, "controller.reads_first_limit=3");
-    ScarpOwnCount own = { 0 };
+    g_autofree ScarpOwnCount *own = g_new0(ScarpOwnCount, 1);
 
     for (unsigned i = 0; i < LIMIT; i++) {
         g_assert_true(scarp_turn_may_pass(rig->drive, PASS_READS, 0, 5));
@@ -76,9 +76,9 @@ static void test_may_pass(void)
     g_assert_false(scarp_turn_may_pass(rig->drive, PASS_READS, 0, 5));
     g_assert_true(scarp_turn_may_pass(rig->drive, PASS_READS, 0, 6));
     for (unsigned i = 0; i < 4; i++) {
-        g_assert_true(scarp_turn_may_pass_own(rig->drive, PASS_RETRIES, &own));
+        g_assert_true(scarp_turn_may_pass_own(rig->drive, PASS_RETRIES, own));
     }
-    g_assert_false(scarp_turn_may_pass_own(rig->drive, PASS_RETRIES, &own));
+    g_assert_false(scarp_turn_may_pass_own(rig->drive, PASS_RETRIES, own));
     rig_free(rig);
 }
 
