@@ -140,7 +140,8 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument);
 bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
 
 /*
- * True when the flash's commands are to be stamped: it is on the host's clock.
+ * True when the flash runs on the host's clock, not on QEMU's virtual one: its
+ * commands then carry an NvmeFlashStamp.
  */
 bool nvme_flash_timed(NvmeFlash *flash);
 /* Returns the time of the clock of the stamps. */

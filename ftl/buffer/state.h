@@ -20,7 +20,7 @@
 /* A unit that the host wrote. */
 typedef struct ScarpDirty ScarpDirty;
 struct ScarpDirty {
-    ScarpUnit unit; /* first member: pack and nand know it alone */
+    ScarpUnit unit; /* first member: pack and nand see no more of it */
     ScarpDirty *older, *newer; /* in the order of arrival */
     ScarpDirty *dependent; /* a younger part of the same unit, which waits */
     ScarpCmd *cmd;        /* it ends when this is programmed; or NULL */

@@ -111,8 +111,9 @@ const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
 /* True when a read goes before all programs and pads that can run. */
 bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w);
 /*
- * True when a pad goes next: no program can, or programs have passed the pad
- * over as often as they may.
+ * True when a pad goes next: no program can run, or programs have passed the
+ * pad over to the limit, or reads have: then owed, the waiter whom reads have
+ * passed over to the limit, is the page that needs it.
  */
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
                             const ScarpWaiting *w, const ScarpFlashCmd *owed);

@@ -1,6 +1,7 @@
 /*
- * Blocking pacing: one collection of a die at a time, and the die serves
- * nothing else until the victim is erased.
+ * Blocking pacing: one collection of a die at a time, and the die chooses
+ * nothing else until the victim is erased. Reads that suspend a program or an
+ * erase, and commands that join the collection's (gc-par), are no choice.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -18,7 +18,7 @@
 
 /* A unit that a job moves. */
 typedef struct {
-    ScarpUnit unit; /* first member: pack and nand know it alone */
+    ScarpUnit unit; /* first member: pack and nand see no more of it */
     ScarpGcJob *job;
     uint32_t source_ppn;
 } ScarpCopy;

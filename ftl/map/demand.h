@@ -56,7 +56,7 @@ typedef struct {
 
 /* A translation unit that is being read, or is in RAM on its way to flash. */
 typedef struct {
-    ScarpUnit unit; /* first member: pack and nand know it alone */
+    ScarpUnit unit; /* first member: pack and nand see no more of it */
     WaitList waits; /* those that wait for the read */
     uint32_t tu;
     bool reading;
@@ -185,7 +185,10 @@ static inline bool scarp_has_checkpoints(const ScarpDrive *drive)
     return drive->desc.checkpoint_pages;
 }
 
-/* The translation unit that tells which checkpoint is whole. */
+/*
+ * Returns the unit behind the translation units. Its newest version on flash
+ * names the last checkpoint that was written to its end.
+ */
 static inline Tu *scarp_checkpoint_tu(const ScarpDrive *drive)
 {
     return &drive->map.demand->tu[drive->map.demand->n_tus];

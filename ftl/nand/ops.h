@@ -292,7 +292,10 @@ static inline ScarpFlashQueue *scarp_nand_queue(ScarpDrive *drive,
     return &drive->nand.plane[plane].queue[kind];
 }
 
-/* Returns the oldest command of a plane's queue, or NULL. */
+/*
+ * Returns the first command of a plane's queue, or NULL. It is the oldest, but
+ * for a read whose page had moved: that one is queued again at the end.
+ */
 static inline const ScarpFlashCmd *scarp_nand_head(const ScarpDrive *drive,
                                                    uint32_t plane,
                                                    ScarpQueueKind kind)

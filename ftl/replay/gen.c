@@ -478,7 +478,8 @@ Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
         gen_free(&gen->base);
         return NULL;
     }
-    gen->pausing = gen->p.burst_write != 0; /* a burst comes first */
+    /* draw_phase() turns this first pause into a burst before any request */
+    gen->pausing = gen->p.burst_write != 0;
     gen->random = gen->random_urgent = gen->p.seed * 2 + 1;
     /* Sixteen draws make neighbouring seeds diverge. */
     for (int i = 0; i < 16; i++) {

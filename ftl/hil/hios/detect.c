@@ -8,8 +8,9 @@
 #include "hil/hios/hios.h"
 
 /*
- * Returns the plane whose round must end before this plane's can begin, or
- * SCARP_NONE.
+ * Returns the plane whose round (what is left of one victim or merge) must end
+ * before this plane's round can begin, or SCARP_NONE. A serial drive has one
+ * round at a time, others one in each die.
  */
 static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
 {
