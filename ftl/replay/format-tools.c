@@ -7,7 +7,7 @@
 #include "formats.h"
 
 /*
- * Parses rwbs, as the kernel's blk_fill_rwbs() and blkparse write it: an F
+ * Parses rwbs, as the kernel's block tracer and blkparse write it: an F
  * before the operation's letter asks for a flush before the data, which *flush
  * tells, an F behind it is FUA. TRACE_SKIP: the operation has no data.
  */
