@@ -123,10 +123,11 @@ def own_file(key: str, folder: Path) -> Callable[[str], Path]:
     What is printed and written of files of `folder`, such as devices/demo.ini, names them from
     every folder that the user may be in; so does demo alone.  A file of the user's own goes first.
     """
-    own = {path.stem: path for path in sorted(folder.iterdir()) if path.is_file()}
 
     def parse(text: str) -> Path:
         path = Path(text)
+        # In a guest, where the probe runs, the folder is not there.
+        own = {each.stem: each for each in sorted(folder.glob("*")) if each.is_file()}
         if path.exists() and not (path.is_dir() and path.stem in own):
             return path
         bare = path.parent in (Path(), Path(folder.name))

@@ -12,7 +12,8 @@ Its log has a line for each completion if its period is 0: the time, and how lon
 came, in whole microseconds.  The drive is therefore a thousand times slower than it is said to
 be, and a microsecond of the log is a nanosecond here.  A request is recognised by when it came.
 
-docs/beside-simulators.md says what became of it, and what has no place in MQSim: flushes, deallocations.
+docs/beside-simulators.md says what became of it, and what has no place in MQSim: flushes and
+deallocations.
 """
 
 from __future__ import annotations
