@@ -136,6 +136,9 @@ ScarpFlashCmd *scarp_flow_take_program(ScarpDrive *drive, uint32_t die,
 /* Takes the oldest command of a collection that can go, if pick allows it. */
 ScarpFlashCmd *scarp_flow_take_gc(ScarpDrive *drive, uint32_t die,
                                   ScarpPick pick);
+/* Before the drive is ready recovery alone has flash commands. */
+ScarpFlashCmd *scarp_flow_take_recovery(ScarpDrive *drive, uint32_t die,
+                                        ScarpPick pick);
 /* Lets commands of the die's other planes join lead. */
 void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *lead);

@@ -103,6 +103,19 @@ static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                ? CHOICE_AGAIN : CHOICE_NONE;
 }
 
+/* A collection has the turn: its command is taken, or the host waits for it. */
+static bool goes_before_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
+                             ScarpTurn turn, ScarpFlashCmd **cmd)
+{
+    if (turn != TURN_HOST && scarp_nand_queued(drive, die, QUEUE_GC)) {
+        *cmd = scarp_flow_take_gc(drive, die, pick);
+        if (*cmd || pick != PICK_ANY) {
+            return true;
+        }
+    }
+    return turn == TURN_HELD;
+}
+
 static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                      ScarpFlashCmd **cmd)
 {
@@ -113,6 +126,12 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     Choice choice;
 
     if (!start_due(drive, die, pick, &after_reads)) {
+        return CHOICE_MADE;
+    }
+    /* Most often nobody can be owed a turn, and the pacing alone decides. */
+    if (!scarp_turn_limit_reached(drive, PASS_READS, die) &&
+        !scarp_turn_limit_reached(drive, PASS_SIBLINGS, die) &&
+        goes_before_host(drive, die, pick, scarp_gc_turn(drive, die), cmd)) {
         return CHOICE_MADE;
     }
     w = scarp_flow_who_waits(drive, die);
@@ -126,13 +145,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
         return CHOICE_AGAIN;
     }
     turn = turn_of(drive, die, &w, owed);
-    if (turn != TURN_HOST && scarp_nand_queued(drive, die, QUEUE_GC)) {
-        *cmd = scarp_flow_take_gc(drive, die, pick);
-        if (*cmd || pick != PICK_ANY) {
-            return CHOICE_MADE;
-        }
-    }
-    if (turn == TURN_HELD) {
+    if (goes_before_host(drive, die, pick, turn, cmd)) {
         return CHOICE_MADE;
     }
     choice = choose_host(drive, die, pick, &w, owed, cmd);
@@ -152,20 +165,6 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return CHOICE_MADE;
 }
 
-/* Before the drive is ready recovery alone has flash commands. */
-static ScarpFlashCmd *pick_recovery(ScarpDrive *drive, uint32_t die,
-                                    ScarpPick pick)
-{
-    switch (pick) {
-    case PICK_READ:
-        return scarp_recovery_pick_kind(drive, die, SCARP_FLASH_READ);
-    case PICK_PROGRAM:
-        return scarp_recovery_pick_kind(drive, die, SCARP_FLASH_PROGRAM);
-    default:
-        return scarp_recovery_pick(drive, die);
-    }
-}
-
 /* Only reads go before a suspended command. */
 static ScarpFlashCmd *pick_suspended(ScarpDrive *drive, uint32_t die)
 {
@@ -180,7 +179,7 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
     ScarpFlashCmd *cmd = NULL;
 
     if (scarp_recovery_runs(drive)) {
-        return pick_recovery(drive, die, pick);
+        return scarp_flow_take_recovery(drive, die, pick);
     }
     if (scarp_nand_suspended(drive, die)) {
         return pick_suspended(drive, die);

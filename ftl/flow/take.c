@@ -97,3 +97,16 @@ ScarpFlashCmd *scarp_flow_take_gc(ScarpDrive *drive, uint32_t die,
     }
     return scarp_nand_take(drive, best);
 }
+
+ScarpFlashCmd *scarp_flow_take_recovery(ScarpDrive *drive, uint32_t die,
+                                        ScarpPick pick)
+{
+    switch (pick) {
+    case PICK_READ:
+        return scarp_recovery_pick_kind(drive, die, SCARP_FLASH_READ);
+    case PICK_PROGRAM:
+        return scarp_recovery_pick_kind(drive, die, SCARP_FLASH_PROGRAM);
+    default:
+        return scarp_recovery_pick(drive, die);
+    }
+}
