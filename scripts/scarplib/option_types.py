@@ -152,6 +152,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """One line, as all of them."""
+        if without := re.fullmatch(r"argument (\S+): expected one argument", message):
+            raise UserError(f"{without[1]}: needs a value")
         raise UserError(f"{message} (see {self.prog} --help)")
 
 
