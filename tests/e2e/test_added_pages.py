@@ -88,7 +88,8 @@ class Pages(unittest.TestCase):
         add_scheme(ftl, victim, "gc/victim_windowed.c", "victim_greedy")
         add_scheme(ftl, host_queue, "hil/policy_gather.c", "hil_noop")
         add_mapping(ftl)
-        patch = ["patch", "-p1", "-s", "-d", folder.name, "-i", ROOT / "docs" / "first-hour.patch"]
+        change = str(ROOT / "docs" / "first-hour.patch")
+        patch = ["patch", "-p1", "-s", "-d", folder.name, "-i", change]
         subprocess.run(patch, check=True)
         cls.program = Path(folder.name) / "scarp-replay"
         build(ftl, cls.program)
@@ -105,7 +106,7 @@ class Pages(unittest.TestCase):
         return stats
 
     def listed(self) -> str:
-        command = [self.program, "--list"]
+        command = [str(self.program), "--list"]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     def run_scheme(self, scheme: str, params: str) -> dict[str, int]:
@@ -150,7 +151,8 @@ class Pages(unittest.TestCase):
 
     def test_mapping_without_recovery(self) -> None:
         self.run_mapping("bare", "baseline")
-        command = [self.program, "-d", TINY, "-o", "ftl.mapping=bare", "-o", "nand.power_cuts=1"]
+        command = [str(self.program), "-d", str(TINY)]
+        command += ["-o", "ftl.mapping=bare", "-o", "nand.power_cuts=1"]
         command += ["-o", "ftl.over_provisioning_permille=400", "-o", "ftl.recovery=1", "gen:mixed"]
         refused = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertNotEqual(refused.returncode, 0)

@@ -13,7 +13,8 @@ from scarplib.sweep import sweep
 
 def typed(*words: str) -> argparse.Namespace:
     """The options; what is wrong is a UserError."""
-    return cli.tree().parse_args(words)
+    options: argparse.Namespace = cli.tree().parse_args(words)
+    return options
 
 
 def fit_options(*words: str) -> argparse.Namespace:
