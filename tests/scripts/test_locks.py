@@ -200,7 +200,7 @@ class Debian(Locked):
 
     def test_firmware_that_was_interrupted(self) -> None:
         def unpack(command: list[str], **_: object) -> None:
-            for name in ("bios-256k.bin", "linuxboot.bin"):
+            for name in qemu.FIRMWARE:
                 (Path(command[-1]) / "usr").mkdir(parents=True, exist_ok=True)
                 (Path(command[-1]) / "usr" / name).write_bytes(b"whole")
 

@@ -65,7 +65,7 @@ _SWITCHES = {"broken-mapping": "SCARP_FAULT_MAPPING"}
 # What of each is built; else the emulator.
 _PROGRAMS = {"fuzz": "qemu-fuzz-x86_64"}
 FIRMWARE_PACKAGES = ("seabios", "qemu-system-data", "ipxe-qemu")
-_FIRMWARE = (
+FIRMWARE = (
     "bios-256k.bin",
     "kvmvapic.bin",
     "linuxboot_dma.bin",
@@ -226,7 +226,7 @@ def ensure_firmware() -> Path:
     with locked("firmware"):
         for each in usable:
             # An older Scarp's folder may lack files that this one needs.
-            if all((each / name).is_file() for name in _FIRMWARE):
+            if all((each / name).is_file() for name in FIRMWARE):
                 return each
         names = _firmware_packages(Apt().closure(FIRMWARE_PACKAGES))
         folder = folder if names == lock else today
@@ -246,7 +246,7 @@ def _fetch_firmware(folder: Path, names: list[str]) -> None:
     fresh = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
-    for name in _FIRMWARE:
+    for name in FIRMWARE:
         found = [path for path in unpacked.rglob(name) if path.is_file()]
         if not found:
             raise UserError(f"firmware: none of {', '.join(names)} has {name}")
