@@ -153,7 +153,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One line, as all of them."""
         if without := re.fullmatch(r"argument (\S+): expected one argument", message):
-            raise UserError(f"{without[1]}: needs a value")
+            # Of an option with several names, the last is the longest known one.
+            raise UserError(f"{without[1].split('/')[-1]}: needs a value")
         raise UserError(f"{message} (see {self.prog} --help)")
 
 
