@@ -80,7 +80,7 @@ class Hints(Refused):
     def test_of_what_the_engine_says(self) -> None:
         for said, wanted in (
             ("scheme=pcg: unknown; allowed, joined by '+': ideal, pgc, gftl", "pgc"),
-            ("unknown key gc.triger; allowed are gc.trigger gc.after_reads", "gc.trigger"),
+            ("unknown key gc.trigge; allowed are gc.trigger gc.after_reads", "gc.trigger"),
             ("the scheme pgc has no parameter 'pgc_flor'; allowed are pgc_floor", "pgc_floor"),
         ):
             self.assertEqual(hint(said), f"; did you mean {wanted}?")

@@ -12,19 +12,19 @@
 
 static inline void out8(uint16_t port, uint8_t value)
 {
-    __asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
+    __asm__ volatile("outb %0, %1" : : "a"(value), "d"(port));
 }
 
 static inline void out32(uint16_t port, uint32_t value)
 {
-    __asm__ volatile("outl %0, %1" : : "a"(value), "Nd"(port));
+    __asm__ volatile("outl %0, %1" : : "a"(value), "d"(port));
 }
 
 static inline uint32_t in32(uint16_t port)
 {
     uint32_t value;
 
-    __asm__ volatile("inl %1, %0" : "=a"(value) : "Nd"(port));
+    __asm__ volatile("inl %1, %0" : "=a"(value) : "d"(port));
     return value;
 }
 
