@@ -4,25 +4,23 @@
  * A command waits
  *  - until no cancelled command is left that may still change its bytes. The
  *    engine cannot cancel, so a cancelled write goes on to its end unseen. For
- *    the host it is over, and the host's next write must last.
- *  - until there is room: the data of commands is in the host's memory, and
- *    the guest decides how many commands there are.
- *  - until the ring has a place.
+ *    the host that write is over, and the host's next write must last.
+ *  - until there is room: the data of commands is in the host's memory, and the
+ *    guest decides how many commands there are.
+ *  - until the submission ring has a place.
  *
- * No command that waits has begun, so to cancel it is to forget it.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A command that waits has not begun, so it is cancelled by being forgotten.
  */
 #include "qemu/osdep.h"
 #include "qemu/units.h"
 #include "flash-int.h"
 
 /*
- * The memory that the commands of a drive may use, more than hosts usually have
- * in flight: a thousand commands of 512 KiB.
+ * The memory that the commands of a drive may use. That is more than hosts
+ * usually have in flight: a thousand commands of 512 KiB.
  */
 #define ROOM_BYTES (512 * MiB)
-/* Memory of a command beside its data, here and in the engine. */
+/* Memory of a command beside its data: its records here and in the engine. */
 #define COMMAND_BYTES KiB
 
 static void put(FlashCmdList *list, FlashCmd *cmd)
@@ -56,15 +54,16 @@ static uint64_t held_by(const FlashCmd *cmd)
 }
 
 /*
- * True for a write from hw/nvme's own memory, which has counted since its data
- * was read. If such writes waited for room, they could wait for each other.
+ * True for a write whose data is in hw/nvme's own memory, where it has counted
+ * as used since a read brought it. If such writes waited for room, they could
+ * wait for each other.
  */
 static bool has_own_data(const FlashCmd *cmd)
 {
     return cmd->cmd.op == SCARP_OP_WRITE && cmd->iov;
 }
 
-/* Returns a leftover that changes some of cmd's bytes, or NULL. */
+/* Returns a cancelled command that may change some of cmd's bytes, or NULL. */
 static FlashCmd *leftover_before(NvmeFlash *flash, const FlashCmd *cmd)
 {
     uint64_t from = cmd->cmd.offset_bytes;
@@ -117,8 +116,8 @@ static void begin(NvmeFlash *flash, FlashCmd *cmd)
 }
 
 /*
- * Begins a command that has waited until now: the wait is not the host's
- * lateness.
+ * Begins a command that had to wait. Its arrival is set to now, so that the
+ * wait does not count as lateness.
  */
 static void begin_late(NvmeFlash *flash, FlashCmd *cmd)
 {
@@ -127,8 +126,8 @@ static void begin_late(NvmeFlash *flash, FlashCmd *cmd)
 }
 
 /*
- * True when there is room: a command of any size may begin when no other has
- * room.
+ * True when there is room for cmd. If no other command uses room, there is room
+ * for a cmd of any size.
  */
 static bool is_room(NvmeFlash *flash, const FlashCmd *cmd)
 {
@@ -136,7 +135,7 @@ static bool is_room(NvmeFlash *flash, const FlashCmd *cmd)
            flash->admit.room_used + room_of(cmd) + held_by(cmd) <= ROOM_BYTES;
 }
 
-/* True if the command may begin; otherwise it is queued. */
+/* True if cmd may begin; otherwise cmd is queued. */
 static bool may_begin(NvmeFlash *flash, FlashCmd *cmd)
 {
     FlashCmd *leftover = leftover_before(flash, cmd);
@@ -211,7 +210,7 @@ void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd)
     }
     cmd->leftover = false;
     interval_tree_remove(&cmd->range, &flash->admit.leftovers);
-    /* each begins, or finds another leftover in its way */
+    /* each of these begins, or finds another cancelled command in its way */
     while ((next = QTAILQ_FIRST(&cmd->blocked))) {
         take(next);
         if (may_begin(flash, next)) {
@@ -245,8 +244,8 @@ void flash_admit_release(NvmeFlash *flash, uint64_t *held)
         return;
     }
     /*
-     * A reset may cancel one command after the other, so waiting commands begin
-     * soon, not at once.
+     * A reset may cancel one command after the other. So the commands that wait
+     * begin soon, and not at once.
      */
     if (flash->realtime) {
         flash_realtime_look(flash->realtime);

@@ -1,12 +1,10 @@
 /*
  * Scarp: NVMe commands as commands of the flash engine
  *
- * hw/nvme gets a BlockAIOCB for each command. It may cancel that at any time,
- * which completes it at once: the AIOCB is then cut off from the engine's
- * command, which owns the data buffer and goes on to its end unseen. Later
- * commands on the same bytes wait for it (flash-admit.c).
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * hw/nvme gets a BlockAIOCB for each command, and may cancel the AIOCB at any
+ * time. A cancelled AIOCB completes at once and is cut off from the engine's
+ * command. That command owns the data buffer and goes on to its end unseen;
+ * later commands on the same bytes wait for its end (flash-admit.c).
  */
 #include "qemu/osdep.h"
 #include "qemu/iov.h"
@@ -16,14 +14,14 @@
 #include "system/dma.h"
 #include "flash-int.h"
 
-/* Limits of buffers kept for reuse: of each, and of all. */
+/* Limits of the buffers that are kept for reuse: bytes of one, bytes of all. */
 #define KEEP_BUFFER_BYTES MiB
 #define KEEP_BYTES (256 * MiB)
 #define DRAIN_EVENT_TIMES (100 * 1000 * 1000)
 /*
- * Deallocations and zeroes of any size go to the engine in pieces of at most
- * these sizes: the reset of a zone covers nearly all of it, and a row of the
- * command log has a length of 32 bits.
+ * The engine gets a deallocation or a write of zeroes in pieces of at most
+ * these sizes. The reset of a zone covers nearly all of the zone, and a row of
+ * the command log has a length of 32 bits.
  */
 #define DEALLOCATE_BYTES GiB
 #define ZEROES_BYTES (2 * GiB)
@@ -89,8 +87,8 @@ void nvme_flash_free_cmds(NvmeFlash *flash)
 }
 
 /*
- * Moves data between the guest (or hw/nvme's own buffer) and the command's
- * buffer. -EFAULT: the guest's address has no memory.
+ * Moves data between cmd->buffer and the guest's memory, or hw/nvme's own.
+ * -EFAULT: the guest's address has no memory.
  */
 static int copy_data(FlashCmd *cmd, DMADirection dir)
 {
@@ -108,7 +106,9 @@ static int copy_data(FlashCmd *cmd, DMADirection dir)
         return 0;
     }
 
-    /* a guest may point the data at a register of the controller itself */
+    /*
+     * the guest may let the data point at a register of the controller itself
+     */
     guard = &cmd->qsg->dev->mem_reentrancy_guard;
     engaged = guard->engaged_in_io;
     guard->engaged_in_io = true;
@@ -136,7 +136,7 @@ void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd)
     cmd->cmd.data = cmd->buffer;
     if (cmd->cmd.op == SCARP_OP_WRITE &&
         copy_data(cmd, DMA_DIRECTION_TO_DEVICE) < 0) {
-        /* the data is undefined, as in the block layer's bounce buffers */
+        /* the host's data cannot be read: zeroes are as good as any */
         memset(cmd->buffer, 0, bytes);
     }
 }
@@ -213,8 +213,8 @@ static const AIOCBInfo flash_aiocb_info = {
 };
 
 /*
- * The deadline counts from the command's arrival: it may have waited in queues
- * and rings.
+ * Returns the deadline of a command. It counts from the command's arrival, as
+ * the command may have waited in queues and rings since then.
  */
 static int64_t deadline_ns(NvmeFlash *flash, int64_t arrived_ns, uint8_t dsm)
 {
@@ -245,7 +245,7 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     cmd->iov = io->iov;
     cmd->held = io->held;
     cmd->cmd.op = ops[io->op];
-    /* a disabled write cache (Set Features) makes every write an FUA */
+    /* with the write cache disabled (Set Features) each write has FUA */
     cmd->cmd.fua = write && ((io->flags & BDRV_REQ_FUA) ||
                              !blk_enable_write_cache(ns->blkconf.blk));
     cmd->cmd.stream = io->stream;
@@ -315,8 +315,8 @@ void nvme_flash_timer_cb(void *opaque)
 
     flash_admit_for_room(flash);
     /*
-     * The loop repeats only if a ring was too small for all commands, or if no
-     * time is left on the clock for the engine's remaining work.
+     * The loop repeats in two cases: a ring was too small for all commands, or
+     * the clock is past its last moment and the engine has work left.
      */
     do {
         if (over) {
@@ -367,7 +367,10 @@ void nvme_flash_completed(void *opaque)
         complete(flash, cmd->opaque);
         completed++;
     }
-    /* a ring was too small: the thread waits for room, or commands do */
+    /*
+     * A ring was full: the thread waits for room in the completion ring, or
+     * commands wait for room in the submission ring.
+     */
     if (completed >= FLASH_PORT_ENTRIES ||
         !QTAILQ_EMPTY(&flash->admit.waiting)) {
         flash_admit_waiting(flash);
@@ -411,8 +414,8 @@ void flash_cmds_forget(NvmeFlash *flash)
 }
 
 /*
- * Ends a command whose guest is gone: nobody is told, but a reset may yet
- * cancel it.
+ * Ends a command after its guest has gone, and tells nobody. The AIOCB stays,
+ * as a reset may yet cancel it.
  */
 static void end_untold(NvmeFlash *flash, FlashCmd *cmd)
 {

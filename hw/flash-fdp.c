@@ -1,18 +1,16 @@
 /*
  * Scarp: flexible data placement on the flash
  *
- * A reclaim unit handle of the subsystem is a stream of the flash, and the
- * endurance group is the flash: one group of planes, whose collections may mix
- * data that handles had kept apart ("initially isolated").
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A reclaim unit handle of the subsystem is a stream of the flash. The
+ * endurance group is the whole flash: a collection may mix the data of several
+ * handles, which FDP calls "initially isolated".
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/units.h"
 #include "flash-int.h"
 
-/* nvme-subsys' default, which nobody asked for */
+/* the default of nvme-subsys, which stands for "not given" */
 #define DEFAULT_RUNS (96 * MiB)
 
 static bool one_flash(NvmeNamespace *ns, Error **errp)
@@ -39,8 +37,8 @@ static bool one_flash(NvmeNamespace *ns, Error **errp)
 }
 
 /*
- * Called before hw/nvme takes reclaim units from the flash for the namespace's
- * handles.
+ * Checks the endurance group of ns against the flash. Called before hw/nvme
+ * takes reclaim units from the flash for the handles of ns.
  */
 bool flash_fdp_attach(NvmeNamespace *ns, Error **errp)
 {
@@ -88,7 +86,7 @@ static void count(NvmeFlash *flash, uint64_t *host, uint64_t *written,
     *erased = flash->fdp_erased + scarp_media_erased_bytes(flash->drive);
 }
 
-/* Saves the sums before the statistics are reset, as FDP's never are. */
+/* Saves FDP's sums before the statistics are reset: FDP's are never reset. */
 void flash_fdp_keep(NvmeFlash *flash)
 {
     count(flash, &flash->fdp_host, &flash->fdp_written, &flash->fdp_erased);

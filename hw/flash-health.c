@@ -12,7 +12,9 @@
 #define USED_MAX_PERCENT 255
 #define MINUTE_NS (60ull * 1000 * 1000 * 1000)
 
-/* Returns blocks of bytes as a field of Identify counts them: from 0 on. */
+/*
+ * Returns `bytes` in logical blocks, as Identify has them: 0 means one block.
+ */
 static uint16_t zeroes_based(const NvmeNamespace *ns, uint64_t bytes)
 {
     uint64_t blocks = MAX(bytes / ns->lbasz, 1);
@@ -20,7 +22,7 @@ static uint16_t zeroes_based(const NvmeNamespace *ns, uint64_t bytes)
     return cpu_to_le16(MIN(blocks - 1, UINT16_MAX));
 }
 
-/* Sets the firmware revision of all controllers: the engine's version. */
+/* Sets the firmware revision of all controllers to the engine's version. */
 static void say_firmware(NvmeSubsystem *subsys)
 {
     for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
@@ -41,9 +43,10 @@ void flash_health_say_firmware(NvmeFlash *flash)
 }
 
 /*
- * Tells the host that a mapping unit is written as a whole, so that it does not
- * take a logical block for the physical one: a smaller write makes the drive
- * read the rest first. A unit is never half written.
+ * Tells the host that a mapping unit is the smallest unit of a write: a smaller
+ * write makes the drive read the rest of the unit first. Otherwise the host
+ * would take the logical block for that unit. A power cut never leaves a
+ * mapping unit half written.
  */
 void nvme_flash_identify(NvmeNamespace *ns)
 {
@@ -54,15 +57,16 @@ void nvme_flash_identify(NvmeNamespace *ns)
 
     say_firmware(ns->subsys);
 
-    /* a namespace's formats have no metadata */
+    /* a namespace on the flash has no format with metadata */
     id->mc = 0;
     id->dpc = 0;
 
     id->npwg = zeroes_based(ns, unit);
     id->npwa = id->npwg;
     /*
-     * nows is zeroes based. 0 says nothing: a program is of one unit, or larger
-     * than the namespace, or not a whole number of units.
+     * nows is zeroes based, and 0 tells the host nothing. It is 0 where a
+     * program is of one unit, is larger than the namespace or is no whole
+     * number of units.
      */
     id->nows = program > unit && program <= ns->size && !(program % unit)
                ? zeroes_based(ns, program) : 0;
@@ -74,12 +78,12 @@ void nvme_flash_identify(NvmeNamespace *ns)
         id->nawun = id->npwg;
     }
     id->nawupf = id->nawun;
-    /* a write that crosses from a unit to the next counts as two */
+    /* a write is atomic only inside one unit */
     id->nabsn = id->nawun;
     id->nabspf = id->nawun;
 
     if (!scarp_drive_deallocates(drive)) {
-        /* deallocated blocks keep their contents */
+        /* deallocated blocks keep their contents, and the host is told so */
         id->dlfeat = 0;
     }
 }
@@ -119,8 +123,9 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
 }
 
 /*
- * Called after the engine has run: warns each subsystem once if the spare is
- * below its threshold, as soon as a host of it has asked.
+ * Called after a run of the engine: when the spare is below its threshold,
+ * warns each subsystem once, as soon as a host of that subsystem has asked for
+ * such a warning.
  */
 void flash_health_look(NvmeFlash *flash)
 {
@@ -130,7 +135,7 @@ void flash_health_look(NvmeFlash *flash)
     for (GSList *item = flash->namespaces; item; item = item->next) {
         NvmeSubsystem *subsys = ((NvmeNamespace *)item->data)->subsys;
 
-        /* a subsystem is warned once, even if it has two namespaces here */
+        /* a subsystem is warned once, even with two namespaces on this flash */
         if (!g_slist_find(flash->spare_warned, subsys) &&
             nvme_subsys_smart_event(subsys, NVME_SMART_SPARE)) {
             flash->spare_warned = g_slist_prepend(flash->spare_warned, subsys);

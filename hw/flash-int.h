@@ -17,8 +17,9 @@
 #include "flash-port.h"
 
 /*
- * 18 years: a guest can advance the virtual clock to this by sleeping. The rest
- * of the engine's time is for commands that have begun by then.
+ * The last moment of the engine's time at which commands may begin: 18 years. A
+ * guest can advance the virtual clock to it by sleeping. The engine's time
+ * after it is left for the commands that have begun by then.
  */
 #define FLASH_TIME_LAST (SCARP_TIME_LAST / 2)
 
@@ -30,67 +31,76 @@ typedef struct {
     BlockAIOCB common;
     NvmeFlash *flash;
     FlashCmd *cmd;       /* NULL: the command has ended */
-    bool untold;         /* ended without telling its owner: no guest */
+    bool untold;         /* the command ended, and its owner was not told */
 } FlashAIOCB;
 
 struct FlashCmd {
     ScarpCmd cmd;
-    FlashAIOCB *acb;     /* NULL: cancelled */
+    FlashAIOCB *acb;     /* NULL: the command was cancelled */
     QEMUSGList *qsg;     /* hw/nvme's: valid only while acb is set */
     QEMUIOVector *iov;
-    uint64_t *held;      /* NvmeNsIo's, until the command begins */
+    uint64_t *held;      /* hw/nvme's count (NvmeNsIo); NULL once cmd began */
     void *buffer;
     size_t buffer_bytes;
-    uint64_t rest_bytes; /* to deallocate or zero after this piece */
+    uint64_t rest_bytes; /* left to deallocate or zero after this piece */
     int64_t arrived_ns;  /* in the drive's time */
     bool has_data;
-    bool has_room;       /* the command counts in flash->admit.room_used */
-    bool leftover;       /* it is in flash->admit.leftovers, by range */
+    bool has_room;       /* the command counts in admit.room_used */
+    bool leftover;       /* range is in flash->admit.leftovers */
     IntervalTreeNode range;
-    FlashCmdList blocked; /* commands that wait for this leftover */
-    FlashCmdList *list;  /* the list that it is in: inside, or waiting */
+    FlashCmdList blocked; /* commands that wait for this leftover's end */
+    FlashCmdList *list;  /* the list with this command: inside, or waiting */
     QTAILQ_ENTRY(FlashCmd) entry;
     FlashCmd *next_free;
 };
 
-/* Commands of the guest between hw/nvme and the engine: flash-admit.c */
+/*
+ * The guest's commands between hw/nvme and the engine; flash-admit.c uses this
+ * record.
+ */
 typedef struct {
     FlashCmd *free;         /* unused, with their bounce buffers */
-    uint64_t buffer_bytes;  /* of all bounce buffers, used and unused */
+    uint64_t buffer_bytes;  /* sum of all bounce buffers, used and unused */
     FlashCmdList inside;    /* commands that the engine or a ring has */
     FlashCmdList waiting;   /* commands that found the ring full */
     FlashCmdList for_room;  /* commands that wait for memory */
     uint64_t room_used;     /* of ROOM_BYTES, by begun commands and */
                             /* by read data that hw/nvme keeps */
-    IntervalTreeRoot leftovers; /* cancelled ones that may still change data */
+    /* cancelled commands that may still change data */
+    IntervalTreeRoot leftovers;
     uint64_t in_flight;     /* commands that have not ended */
 } FlashAdmission;
 
-/* The drive's power, its recovery and its rest: flash-power.c */
+/*
+ * The drive's power, its recovery and its rest; flash-power.c uses this record.
+ */
 typedef struct {
     bool ready;             /* the drive recovered from its last power cut */
     bool wants_rest;        /* a shutdown waits until the drive rests */
-    bool settles;           /* it comes to rest, and no command came */
-    bool rests;             /* it has come to rest, and no command came */
-    QEMUTimer *rest_timer;  /* fires when it rests */
+    bool settles;           /* the drive comes to rest; no command came since */
+    bool rests;             /* the drive rests; no command came since */
+    QEMUTimer *rest_timer;  /* fires at the moment when the drive rests */
     QEMUTimer *cut_timer;   /* a power cut, due at once */
     QEMUTimer *later_timer; /* a power cut that is due later */
     uint64_t cycles;
     uint64_t unsafe_shutdowns;
 } FlashPower;
 
-/* The scheme of the command line, and its switches: flash-scheme.c */
+/*
+ * The scheme of the command line, and the switches to others; flash-scheme.c
+ * uses this record.
+ */
 typedef struct {
-    char *name;             /* of the command line */
-    char *params;           /* of the command line */
-    char *running;          /* the scheme, as asked for */
+    char *name;             /* the property "scheme" of the command line */
+    char *params;           /* the property "params" of the command line */
+    char *running;          /* the running scheme, as it was asked for */
     char *refusal;          /* why the last switch was refused, or NULL */
     int64_t switched_ns;
-    uint32_t accepted;      /* switches */
-    uint32_t refused;       /* switches */
+    uint32_t accepted;      /* number of switches that were made */
+    uint32_t refused;       /* number of switches that were refused */
 } FlashScheme;
 
-/* Logs of a run, and the names of their files: flash-log.c */
+/* Logs of a run, and the names of their files; flash-log.c writes them. */
 typedef struct {
     FlashLog *log;
     char *commands;
@@ -109,18 +119,18 @@ struct NvmeFlash {
     ScarpDrive *drive;
     FlashPort *port;
     ScarpObserver observer;
-    QEMUTimer *timer;       /* runs the engine on the virtual clock; or */
-    FlashRealtime *realtime; /* a thread does, on the host's */
+    QEMUTimer *timer;       /* runs the engine on QEMU's virtual clock */
+    FlashRealtime *realtime; /* runs the engine on the host's clock, or NULL */
     FlashAdmission admit;
     FlashPower power;
     FlashScheme scheme;
     FlashLogs logs;
     int64_t deadline_ns[SCARP_ACCESS__COUNT]; /* from arrival on; 0: none */
     int64_t busy_from_ns;   /* when in_flight became more than 0 */
-    uint64_t busy_ns;       /* busy time before that */
+    uint64_t busy_ns;       /* sum of the busy times that ended before that */
     GSList *namespaces;     /* on the flash, last first */
     GSList *spare_warned;   /* subsystems warned of little spare */
-    uint64_t ns_bytes;      /* given to namespaces so far */
+    uint64_t ns_bytes;      /* bytes of the flash that namespaces have */
     const NvmeEnduranceGroup *endgrp; /* the last namespace's, for comparison */
     bool fdp;               /* endgrp has FDP: all namespaces belong to it */
     uint64_t fdp_host, fdp_written, fdp_erased; /* sums before the last reset */
@@ -129,7 +139,7 @@ struct NvmeFlash {
     Notifier shutdown;
     VMChangeStateEntry *state;
 
-    /* Properties that have no record of their own: */
+    /* The properties below are in no other record. */
     char *description;
     char *image;
     char *overrides;
@@ -156,13 +166,14 @@ void nvme_flash_timer_cb(void *opaque);
 int64_t nvme_flash_now_ns(NvmeFlash *flash);
 
 /*
- * Brackets calls into the engine other than through its port, as long as a
- * thread owns it.
+ * Takes, and gives back, the lock of the thread that runs the engine. A caller
+ * needs the lock for any call into the engine that does not go through the
+ * port. On the virtual clock there is no thread, and both do nothing.
  */
 void nvme_flash_lock(NvmeFlash *flash);
 void nvme_flash_unlock(NvmeFlash *flash);
 
-/* Functions of flash-admit.c. */
+/* ---- Functions of flash-admit.c ------------------------------------------ */
 void flash_admit_init(NvmeFlash *flash);
 /*
  * Takes a new command, or a piece of one: the engine gets it as soon as
@@ -170,89 +181,111 @@ void flash_admit_init(NvmeFlash *flash);
  */
 void flash_admit(NvmeFlash *flash, FlashCmd *cmd);
 /*
- * The command's owner has gone. True: the engine does not have it, so it is
- * over.
+ * Cancels cmd, whose owner has gone. True: the engine has not got cmd yet, so
+ * cmd is over. False: the engine carries cmd out to its end, unseen.
  */
 bool flash_admit_cancelled(NvmeFlash *flash, FlashCmd *cmd);
-/* The engine has ended the command, whose owner is told afterwards. */
+/* Called when the engine has ended cmd, before the owner of cmd is told. */
 void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd);
-/* Begins commands that wait for room, as far as there is room. */
+/* Begins commands that wait for room (ROOM_BYTES), as long as there is room. */
 void flash_admit_for_room(NvmeFlash *flash);
-/* NvmeNsOps.release. */
+/* Implements NvmeNsOps.release: hw/nvme has freed data of *held bytes. */
 void flash_admit_release(NvmeFlash *flash, uint64_t *held);
-/* Pushes commands that found the ring full, as far as it has places. */
+/*
+ * Pushes the commands that found the ring full, until the ring is full again.
+ */
 void flash_admit_waiting(NvmeFlash *flash);
 /*
- * Forgets a command that the engine forgot at a power cut; nobody waits for it.
+ * Forgets cmd after a power cut: the engine has forgotten cmd, and nobody waits
+ * for its end.
  */
 void flash_admit_forget(NvmeFlash *flash, FlashCmd *cmd);
 
 /*
- * flash-command.c: gives the command a buffer and, for a write, the data in it.
+ * Gives cmd a buffer and, if cmd is a write, copies its data there
+ * (flash-command.c).
  */
 void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd);
 
-/* Makes the engine run soon, whatever it has to do. */
+/* Makes the engine run soon, whether or not an event or a command is due. */
 void flash_run_soon(NvmeFlash *flash);
 
 /*
- * nvme-flash.c: true when the clock has come to FLASH_TIME_LAST: the engine has
- * ended all commands, and each new one fails.
+ * True when the clock has come to FLASH_TIME_LAST: the engine has ended all
+ * commands, and each new command fails (nvme-flash.c).
  */
 bool flash_time_is_over(NvmeFlash *flash);
 
-/* Forgets all commands after a power cut: their owners have gone. */
+/*
+ * Forgets all commands after a power cut: the owners of the commands have gone.
+ */
 void flash_cmds_forget(NvmeFlash *flash);
 
-/* Functions of flash-power.c. */
+/* ---- Functions of flash-power.c ------------------------------------------ */
 void flash_power_init(NvmeFlash *flash);
-/* The guest is gone: drops pending power cuts. */
+/* Drops pending power cuts, as the guest is gone. */
 void flash_power_stop(NvmeFlash *flash);
 void flash_power_clear(NvmeFlash *flash);
-/* False, and *errp set: recovery might take longer than a host could wait. */
+/*
+ * False, with *errp set, when the drive's longest recovery takes more time than
+ * NVMe lets a controller announce (CRTO).
+ */
 bool flash_power_check(NvmeFlash *flash, Error **errp);
-/* Called after a run of the engine: tells hosts of what they wait for. */
+/*
+ * Called after a run of the engine: tells hw/nvme that the drive has recovered,
+ * or rests, if a controller waits for that.
+ */
 void flash_power_look(NvmeFlash *flash);
 bool flash_power_cut(NvmeFlash *flash, Error **errp);
-/* Cuts the power from within a command of the guest. False: refused. */
+/*
+ * Cuts the power in us microseconds, for a command of the guest; 0: as soon as
+ * that command has been left. False: the drive refuses.
+ */
 bool flash_power_cut_in(NvmeFlash *flash, uint32_t us);
 void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart);
 
-/* Functions of flash-scheme.c. */
+/* ---- Functions of flash-scheme.c ----------------------------------------- */
 char *flash_scheme_text(const char *scheme, const char *params);
 bool flash_scheme_switch(NvmeFlash *flash, const char *text, Error **errp);
 size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size);
 
-/* Functions of flash-health.c. */
+/* ---- Functions of flash-health.c ----------------------------------------- */
 void flash_health_look(NvmeFlash *flash);
 /*
- * Sets the firmware revision again, as controllers may have come after the
- * namespaces.
+ * Sets the firmware revision of all controllers again: a controller may have
+ * been made after the namespaces.
  */
 void flash_health_say_firmware(NvmeFlash *flash);
 
-/* Functions of flash-fdp.c. */
+/* ---- Functions of flash-fdp.c -------------------------------------------- */
 bool flash_fdp_attach(NvmeNamespace *ns, Error **errp);
 void flash_fdp_keep(NvmeFlash *flash);
 
-/* Functions of flash-realtime.c. */
+/* ---- Functions of flash-realtime.c --------------------------------------- */
 FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);
 /*
- * Pauses the thread: the caller owns the engine until the machine runs again,
- * and runs it with the lock, as the thread may yet stock memory.
+ * Pauses the thread. Until the machine runs again, only the caller runs the
+ * engine. The caller takes nvme_flash_lock() for that, as the thread may yet
+ * stock memory.
  */
 void flash_realtime_pause(FlashRealtime *rt);
 /*
- * Stops the thread for ever. Releases the big lock until the thread has ended.
+ * Stops the thread for ever. Gives up QEMU's big lock while it waits for the
+ * thread's end, as the thread may wait for that lock.
  */
 void flash_realtime_stop(FlashRealtime *rt);
 void flash_realtime_free(FlashRealtime *rt);
 void flash_realtime_kick(FlashRealtime *rt);
-/* Makes a call of nvme_flash_completed() due soon, whatever has completed. */
+/*
+ * Schedules a call of nvme_flash_completed(), even if no command has completed:
+ * commands that wait for room can then begin.
+ */
 void flash_realtime_look(FlashRealtime *rt);
 /*
- * A command is in the ring. The engine runs once the command's queue has been
- * read.
+ * Called after a command of the guest was pushed into the submission ring.
+ * While hw/nvme reads a submission queue, the engine runs only when the whole
+ * queue has been read (nvme_flash_started()); otherwise the thread is woken
+ * now.
  */
 void flash_realtime_submitted(FlashRealtime *rt);
 void flash_realtime_lock(FlashRealtime *rt);
@@ -261,18 +294,24 @@ int64_t flash_realtime_now_ns(FlashRealtime *rt);
 bool flash_realtime_flush(FlashRealtime *rt, Error **errp);
 void flash_realtime_reset_stats(FlashRealtime *rt);
 /*
- * Appends real time's numbers to the engine's; returns the page's full length.
+ * Appends the numbers of real time (flash-lateness.h) to the engine's page,
+ * which has `used` bytes; returns the length of both together.
  */
 size_t flash_realtime_page(FlashRealtime *rt, void *page, size_t used,
                            size_t size);
-/* Returns the engine's object with real time's in it; frees the engine's. */
+/*
+ * Returns `engine`, a JSON object, with an object "realtime" added; frees
+ * `engine`.
+ */
 char *flash_realtime_json(FlashRealtime *rt, char *engine);
-/* Returns when the NVMe command arrived that is being started. */
+/* Returns the arrival time of the NVMe command that hw/nvme is starting. */
 int64_t flash_realtime_arrival_ns(FlashRealtime *rt);
 /*
- * Brackets the end of a command, which may end a request. The engine may be
- * some microseconds ahead of the clock, so a command may end before its time,
- * but its end is told no earlier.
+ * flash_realtime_ending() and flash_realtime_ended() stand before and after the
+ * call that tells the owner of cmd that cmd has ended. Between the two an NVMe
+ * request may end, and hw/nvme takes its stamp from cmd. The engine may be some
+ * microseconds ahead of the clock, so cmd may have ended early; the guest is
+ * told no earlier than cmd->complete_ns.
  */
 void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
                            int64_t arrived_ns);
@@ -280,8 +319,8 @@ void flash_realtime_ended(FlashRealtime *rt);
 void nvme_flash_completed(void *opaque);
 
 /*
- * Lets the engine finish its commands, whatever the time, without telling the
- * guest. False: they never end.
+ * Lets the engine finish all its commands at once, whatever the clock says, and
+ * tells the guest of none. False: some commands never end.
  */
 bool nvme_flash_drain(NvmeFlash *flash);
 void nvme_flash_free_cmds(NvmeFlash *flash);

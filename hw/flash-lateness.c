@@ -17,15 +17,15 @@ enum { ROW_PART = 1 };
 enum { OP_READ, OP_WRITE, OP_OTHER, OP_ALL, OPS };
 
 /*
- * The numbers that follow the engine's in log page 0xCA, in this order.
- * engine_tables.py reads their names from here.
+ * Names of the numbers of real time, in the order in which log page 0xCA has
+ * them behind the engine's numbers. engine_tables.py reads this list.
  */
 static const char *const realtime_fields[] = {
-    "realtime_bound_ns",       /* more lateness counts in realtime_over_bound */
+    "realtime_bound_ns",       /* the property lateness-bound-ns */
     "realtime_elapsed_ns",     /* since the last reset of the statistics */
     "realtime_thread_cpu_ns",  /* processor time of the engine's thread */
-    "realtime_polled_ns",      /* from begin to end of polling, with a core or not */
-    "realtime_behind_ns",      /* an event was overdue by more than the bound */
+    "realtime_polled_ns",      /* time spent polling for events and commands */
+    "realtime_behind_ns",      /* lateness of events later than the bound */
     "realtime_sleeps",
     "realtime_over_bound",     /* completions later than the bound */
     "read_late_n", "read_late_mean_ns", "read_late_p50_ns",
@@ -36,8 +36,10 @@ static const char *const realtime_fields[] = {
     "other_late_p99_ns", "other_late_p99_9_ns", "other_late_max_ns",
     "all_late_n", "all_late_mean_ns", "all_late_p50_ns",
     "all_late_p99_ns", "all_late_p99_9_ns", "all_late_max_ns",
-    "realtime_priority",       /* the thread's (SCHED_FIFO); 0: none */
-    "realtime_lost_polls",     /* for a lock whose holder shared its core */
+    /* priority of the thread (SCHED_FIFO); 0: none */
+    "realtime_priority",
+    /* polls for a lock that its core's holder kept */
+    "realtime_lost_polls",
 };
 enum { WORDS = ARRAY_SIZE(realtime_fields) };
 
@@ -80,7 +82,7 @@ static void histogram_add(Histogram *histogram, uint64_t ns)
     histogram->count[scarp_bucket_of(ns, BITS)]++;
 }
 
-/* Quantile by nearest rank. */
+/* Returns the quantile by nearest rank. */
 static uint64_t quantile(const Histogram *histogram, unsigned permille)
 {
     uint64_t rank = (histogram->n * permille + 999) / 1000, seen = 0;
@@ -150,7 +152,10 @@ void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
         return;
     }
     if (late_ns < 0) {
-        /* This is a defect, but only of a statistic: the guest goes on. */
+        /*
+         * A command that was early is a defect of this statistic: the guest
+         * goes on.
+         */
         warn_report_once("nvme-flash: command %u (%u) was posted at %" PRId64
                          " ns, before the model's end: arrived %" PRId64
                          ", submitted %" PRId64 ", complete %" PRId64,

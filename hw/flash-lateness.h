@@ -1,14 +1,12 @@
 /*
  * Scarp: lateness of completions on the host's clock
  *
- * A command arrives when its doorbell is seen. The engine takes it later, and
- * says when it ends. The guest can see the end when the entry of the completion
- * queue is written. The time that the guest waited longer than the model wanted
- * is the command's lateness.
+ * A command arrives when its doorbell is seen. The engine submits the command
+ * later, and says when it ends. The guest sees the end when the entry of the
+ * completion queue is written. Lateness is the guest's wait, from arrival to
+ * that entry, less the latency that the engine computed.
  *
  * All functions are called with QEMU's big lock.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_FLASH_LATENESS_H
 #define SCARP_FLASH_LATENESS_H
@@ -24,24 +22,24 @@ FlashLateness *flash_lateness_new(const char *log_path, int64_t bound_ns,
 void flash_lateness_free(FlashLateness *lateness);
 
 /*
- * Adds a command whose completion was posted at posted_ns; all times of the
- * stamp are the drive's. part: no entry of an I/O queue was written for it.
- * Most parts are pieces of a larger command; the others are of an admin command
- * or of a shutdown.
+ * Adds a command whose completion was posted at posted_ns. All times of the
+ * stamp are the drive's. part: no entry of an I/O queue was written for this
+ * command. Most parts are pieces of a larger command; other parts belong to an
+ * admin command or to a shutdown.
  */
 void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
                         int64_t posted_ns, bool part);
 
-/* Restarts the counts: commands that arrived before are not counted. */
+/* Sets all counts to 0. Commands that arrived before now_ns are not counted. */
 void flash_lateness_reset(FlashLateness *lateness, int64_t now_ns);
 
-/* Writes out what is buffered; false and *errp set if something was lost. */
+/* Writes buffered rows to the log. False, with *errp set: rows were lost. */
 bool flash_lateness_flush(FlashLateness *lateness, Error **errp);
 
 /*
- * Writes the numbers that follow the engine's in log page 0xCA, little endian,
- * at most size bytes; flash-lateness.c has their names. Returns the full
- * length.
+ * Writes the numbers of real time into buf, little endian, at most size bytes.
+ * Log page 0xCA has them behind the engine's numbers; flash-lateness.c has
+ * their names. Returns the length of all of them.
  */
 size_t flash_lateness_page(const FlashLateness *lateness,
                            const FlashThreadUse *use, void *buf, size_t size);

@@ -12,11 +12,12 @@
 #include "../ftl/timeline.h"
 
 /* Fields of CmdRow.order. */
-#define ORDER_SEQ_MASK ((1u << 30) - 1) /* of submission; it may wrap */
-#define ORDER_EVENTS_FIRST (1u << 30) /* always: events of submit_ns first */
+#define ORDER_SEQ_MASK ((1u << 30) - 1) /* the submission's number; may wrap */
+/* always set: at submit_ns, events were processed before the submission */
+#define ORDER_EVENTS_FIRST (1u << 30)
 #define ORDER_FUA (1u << 31)
 
-/* Flag of CmdRow.status: the guest ended before the command did. */
+/* Flag of CmdRow.status: the guest was gone when the command ended. */
 #define STATUS_UNSEEN 0x80
 
 typedef struct QEMU_PACKED {
@@ -29,7 +30,7 @@ typedef struct QEMU_PACKED {
     uint16_t stream;
     uint32_t nsid;
     uint32_t order;
-    int64_t deadline_ns; /* from the submission on; 0: none */
+    int64_t deadline_ns; /* from submit_ns on; 0: no deadline */
     int64_t cause_ns[SCARP_CAUSE__COUNT];
 } CmdRow;
 
@@ -51,20 +52,21 @@ static const FlashRowsLayout gc_layout = {
 };
 
 /*
- * Header of the data log. The bytes of each write follow, in the order of the
- * command log's rows.
+ * Header of the data log. Behind it are the bytes of each write, in the order
+ * of the command log's rows.
  */
 static const char data_header[16] = "SCARPDT1";
 
 enum { PROGRESS_NOW_NS, PROGRESS_COMPLETED, PROGRESS_GC_RUNS, PROGRESS_COUNT };
 
 struct FlashLog {
-    FlashRows *cmd; /* each may be NULL: not asked for */
+    /* each of these members is NULL if its log was not asked for */
+    FlashRows *cmd;
     FlashRows *gc;
     FILE *data;
     FILE *trace;
     ScarpTimeline *timeline;
-    ScarpObserver shown; /* the timeline's, or nothing */
+    ScarpObserver shown; /* the observer of `timeline`, if there is one */
     uint64_t *progress;
     bool stopped;
 };
@@ -75,7 +77,9 @@ static uint64_t *map_progress(const char *path, Error **errp)
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     void *map = MAP_FAILED;
 
-    /* posix_fallocate() keeps a full disk from becoming a SIGBUS later. */
+    /*
+     * With its blocks allocated, the file gives no SIGBUS on a full disk later.
+     */
     if (fd >= 0) {
         errno = posix_fallocate(fd, 0, bytes);
         if (!errno) {
@@ -136,7 +140,7 @@ bool flash_log_data(FlashLog *log, const char *path, Error **errp)
 
 static void trace_write(void *file, const void *bytes, size_t n)
 {
-    /* ferror() in flash_log_flush() finds failures */
+    /* flash_log_flush() asks ferror() for failures */
     fwrite(bytes, 1, n, file);
 }
 
@@ -157,7 +161,10 @@ bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
     return true;
 }
 
-/* A deadline before the submission is written as 1 ns, as 0 means none. */
+/*
+ * Returns the row's deadline. As 0 means no deadline, one that was over before
+ * the submission is 1 ns.
+ */
 static int64_t deadline_ns(const ScarpCmd *cmd)
 {
     return cmd->deadline_ns == SCARP_TIME_NEVER
@@ -262,7 +269,7 @@ void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats)
     }
 }
 
-/* Flushes rows, which may be NULL. */
+/* Flushes rows. NULL: there is nothing to flush. */
 static void flush_rows(FlashRows *rows, Error **errp)
 {
     Error *err = NULL;
@@ -272,7 +279,7 @@ static void flush_rows(FlashRows *rows, Error **errp)
     }
 }
 
-/* Flushes file, which may be NULL. */
+/* Flushes file. NULL: there is nothing to flush. */
 static void flush_file(FILE *file, const char *option, Error **errp)
 {
     Error *err = NULL;
@@ -285,7 +292,8 @@ static void flush_file(FILE *file, const char *option, Error **errp)
 
 bool flash_log_flush(FlashLog *log, Error **errp)
 {
-    Error *err = NULL; /* the first failure; the others go on */
+    /* the first failure; later logs are flushed all the same */
+    Error *err = NULL;
 
     flush_rows(log->cmd, &err);
     flush_rows(log->gc, &err);

@@ -1,10 +1,8 @@
 /*
  * Scarp: command log, data log, GC log, timeline and progress file
  *
- * All are written on the host only: nothing here is visible to the guest or
- * takes virtual time.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * QEMU writes these files on the host. The guest sees nothing of them, and they
+ * take no virtual time.
  */
 #ifndef SCARP_FLASH_LOG_H
 #define SCARP_FLASH_LOG_H
@@ -35,8 +33,9 @@ bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
 ScarpObserver flash_log_observer(FlashLog *log);
 
 /*
- * The guest is gone: no more rows of GC; commands that end from now on are
- * marked. A replay needs these commands, as others waited for them.
+ * Called when the guest is gone. Collections are not logged from now on, and
+ * the rows of commands that end are marked as unseen. A replay needs these
+ * commands, because others waited for them.
  */
 void flash_log_stop(FlashLog *log);
 /* Undoes flash_log_stop() for another guest. */
@@ -44,8 +43,8 @@ void flash_log_go_on(FlashLog *log);
 void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats);
 
 /*
- * Writes out what is buffered, of every log that can be written; false and
- * *errp set if something was lost.
+ * Writes the buffered rows of every log to its file, even if one of them fails.
+ * False, with *errp set: a log is incomplete.
  */
 bool flash_log_flush(FlashLog *log, Error **errp);
 void flash_log_close(FlashLog *log);

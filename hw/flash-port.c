@@ -11,8 +11,8 @@
 #define CACHE_LINE 64
 
 /*
- * A ring. The indices run freely; their difference is the number of entries
- * used.
+ * A ring. head and tail only grow, and may wrap. Their difference is the number
+ * of entries in use.
  */
 typedef struct {
     _Alignas(CACHE_LINE) atomic_uint head; /* written by the consumer */
@@ -24,9 +24,10 @@ struct FlashPort {
     Ring submission;
     Ring completion;
     ScarpDrive *drive;
-    uint64_t bad_blocks; /* the owner's, as of its last run */
+    /* the drive's count when the owner last looked at it */
+    uint64_t bad_blocks;
     atomic_uint spare_percent;
-    atomic_uint awaited, reached; /* FLASH_PORT_… */
+    atomic_uint awaited, reached; /* bits FLASH_PORT_… */
 };
 
 QEMU_BUILD_BUG_ON(FLASH_PORT_ENTRIES & (FLASH_PORT_ENTRIES - 1));
@@ -39,7 +40,7 @@ static bool ring_full(Ring *ring)
     return tail - head == FLASH_PORT_ENTRIES;
 }
 
-/* Adds an entry; the producer has seen that there is room. */
+/* Adds an entry. The producer has seen that the ring has a free place. */
 static void ring_push(Ring *ring, ScarpCmd *cmd)
 {
     unsigned tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -62,7 +63,7 @@ static ScarpCmd *ring_pop(Ring *ring)
     return cmd;
 }
 
-/* Updates the spare percentage, which only a block that goes bad changes. */
+/* Computes the spare percentage anew; it changes only when a block goes bad. */
 static void look_at_spare(FlashPort *port)
 {
     port->bad_blocks = scarp_stats(port->drive)->bad_blocks;
@@ -118,8 +119,8 @@ unsigned flash_port_reached(FlashPort *port)
 }
 
 /*
- * Called by the owner after a run: moves awaited states that have come to
- * reached.
+ * Called by the owner after a run of the engine: each awaited state that the
+ * drive is in moves from `awaited` to `reached`.
  */
 static void look_at_awaited(FlashPort *port)
 {
@@ -177,9 +178,9 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
     ScarpCmd *cmd;
 
     /*
-     * At one time events come before submissions: a recording can be replayed
-     * exactly only if the number of commands found in the ring at once does not
-     * matter.
+     * Events of a moment come before the commands that are submitted at that
+     * moment. Without that rule the order would depend on how many commands a
+     * run finds in the ring, and a recording could not be replayed exactly.
      */
     while (most-- && (cmd = ring_pop(&port->submission))) {
         scarp_run(port->drive, MIN(cmd->submit_ns, now_ns));
@@ -187,7 +188,7 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
     }
     scarp_run(port->drive, now_ns);
 
-    /* Completed commands that do not fit wait in the engine for the client. */
+    /* A completed command without a place in the ring stays in the engine. */
     while (!ring_full(&port->completion) && (cmd = scarp_reap(port->drive))) {
         ring_push(&port->completion, cmd);
     }

@@ -1,13 +1,12 @@
 /*
  * Scarp: the seam between hw/nvme and the flash engine
  *
- * The engine has one owner at a time. The client, which serves NVMe queues,
- * talks to it through two single-producer single-consumer rings only. On the
- * virtual clock one timer callback is both ends. On real time the client is
- * whoever has QEMU's big lock, and the owner whoever has the lock of the
- * drive's thread (flash-rt-thread.h).
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The engine has one owner at a time, who runs the engine. A client, who serves
+ * NVMe queues, talks to the owner through two rings only; each ring has one
+ * producer and one consumer. On the virtual clock one timer callback is client
+ * and owner. On real time the client is the thread that has QEMU's big lock,
+ * and the owner is the thread that has the lock of the drive's thread
+ * (flash-rt-thread.h).
  */
 #ifndef SCARP_FLASH_PORT_H
 #define SCARP_FLASH_PORT_H
@@ -21,14 +20,14 @@ typedef struct FlashPort FlashPort;
 FlashPort *flash_port_new(ScarpDrive *drive);
 void flash_port_free(FlashPort *port);
 
-/* A command with this arrived_ns arrives when the owner takes it. */
+/* A value of arrived_ns: the command arrives when the owner takes it. */
 #define FLASH_PORT_WHEN_TAKEN INT64_MAX
 
 /*
- * Client: pushes a command; false when the ring is full: try again after the
- * owner ran. The command is submitted at arrived_ns, in the engine's time, or
- * at once if the engine is further by then. Until then cmd->submit_ns keeps the
- * time.
+ * Client: pushes a command into the submission ring. False: the ring is full,
+ * and the client tries again after the owner has run. The engine gets the
+ * command at arrived_ns of its own time, or at once if its time is later by
+ * then. Until the engine has the command, cmd->submit_ns contains arrived_ns.
  */
 bool flash_port_push(FlashPort *port, ScarpCmd *cmd, int64_t arrived_ns);
 /* Client: returns the next completed command, or NULL. */
@@ -37,39 +36,43 @@ ScarpCmd *flash_port_pop(FlashPort *port);
 /* Client: returns scarp_spare_percent() as of the owner's last run. */
 uint32_t flash_port_spare_percent(FlashPort *port);
 
-/* States that a client may wait for, besides commands. */
+/* States of the drive that a client may wait for. */
 enum {
     FLASH_PORT_READY = 1, /* scarp_is_ready() */
     FLASH_PORT_REST = 2,  /* the drive has nothing to do by itself */
 };
 
-/* Client: asks to be told of these states, once. */
+/*
+ * Client: asks that flash_port_reached() return these states, once each, when
+ * they have come.
+ */
 void flash_port_await(FlashPort *port, unsigned what);
-/* Client: returns the states that have come since the last call. */
+/* Client: returns the awaited states that have come since the last call. */
 unsigned flash_port_reached(FlashPort *port);
 
 /*
- * Anybody: true when there is something to pop, or to ask flash_port_reached()
- * for; it may be gone by then.
+ * Anybody: true when flash_port_pop() has a command or flash_port_reached() has
+ * a state for the client. The client may have taken it before the caller looks.
  */
 bool flash_port_has_completed(FlashPort *port);
 
 /*
- * Client and owner at once: replaces the drive by another, and forgets the
- * contents of the rings.
+ * A caller who is client and owner at once: replaces the drive by another one,
+ * and forgets the contents of the rings.
  */
 void flash_port_replace(FlashPort *port, ScarpDrive *drive);
 
-/* Owner, in time to spare: calls scarp_stock_memory(). */
+/* Owner, while no event is due soon: calls scarp_stock_memory(). */
 bool flash_port_stock(FlashPort *port);
 
 /* Owner: returns the number of commands pushed and not taken yet. */
 unsigned flash_port_pushed(FlashPort *port);
 
 /*
- * Owner: takes at most `most` pushed commands, processes every event up to
- * now_ns, and passes on completed commands. No command is submitted later than
- * now_ns. Returns the time of the next event.
+ * Owner: takes at most `most` commands from the submission ring, processes
+ * every event up to now_ns, and puts completed commands into the completion
+ * ring. Each command is submitted at now_ns at the latest. Returns the time of
+ * the engine's next event.
  */
 int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most);
 

@@ -1,15 +1,14 @@
 /*
  * Scarp: the flash's power fails, and comes back at once
  *
- * A power cut (QMP, a vendor command) names a flash. That flash and every
- * controller of the subsystems that have a namespace on it lose their power: a
- * subsystem is one drive. Controllers are reset first, which cancels all that
- * the host waits for; then the engine is told, and forgets its commands.
+ * A power cut (QMP, a vendor command) names a flash. That flash loses its
+ * power, and so does every controller of each subsystem that has a namespace on
+ * it: a subsystem is one drive. Controllers are reset first, which cancels all
+ * commands of the host. Then the engine is told, and forgets its commands.
  * Another flash of such a subsystem keeps its power.
  *
- * Neither QMP nor a timer comes in the midst of an access to a controller.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A cut comes by QMP or by a timer. Neither of these comes in the midst of an
+ * access to a controller.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -17,7 +16,7 @@
 #include "flash-int.h"
 
 #define READY_UNIT_NS (INT64_C(500) * SCALE_MS)
-/* The longest time that NVMe's CRTO can say. */
+/* The longest time that a controller can announce in NVMe's CRTO. */
 #define READY_MOST_NS (UINT16_MAX * READY_UNIT_NS)
 
 bool nvme_flash_loses_power(NvmeFlash *flash)
@@ -38,7 +37,8 @@ bool nvme_flash_takes_block(NvmeFlash *flash, uint32_t bytes)
 }
 
 /*
- * Returns the next subsystem that has a namespace on the flash; NULL: no more.
+ * Returns the next subsystem that has a namespace on the flash, each subsystem
+ * once, and moves *item behind it. NULL: there are no more.
  */
 static NvmeSubsystem *next_subsys(NvmeFlash *flash, GSList **item)
 {
@@ -67,7 +67,7 @@ static void tell(NvmeFlash *flash)
     }
 }
 
-/* ---- Ready -------------------------------------------------------------- */
+/* ---- Ready --------------------------------------------------------------- */
 
 bool nvme_flash_is_ready(NvmeFlash *flash)
 {
@@ -99,9 +99,9 @@ bool flash_power_check(NvmeFlash *flash, Error **errp)
     return true;
 }
 
-/* ---- Rest --------------------------------------------------------------- */
+/* ---- Rest ---------------------------------------------------------------- */
 
-/* True when a host still uses the flash through another controller. */
+/* True when a host uses the flash through a controller other than self. */
 static bool others_run(NvmeFlash *flash, NvmeCtrl *self)
 {
     GSList *item = flash->namespaces;
@@ -147,17 +147,18 @@ void nvme_flash_wake(NvmeFlash *flash)
     bool waited = flash->power.wants_rest;
 
     rest_no_more(flash);
-    /* the controller may be younger than the namespaces */
+    /* the controller may have been made after the namespaces */
     flash_health_say_firmware(flash);
     if (waited) {
-        /* waiting hosts ask anew, whatever their subsystem */
+        /* hosts that wait for the flash's rest ask again, of any subsystem */
         tell(flash);
     }
 }
 
 /*
- * The flash has nothing left to do by itself. Shutting down the engine takes it
- * into the future: the host is told at that time.
+ * Called when the flash has nothing left to do by itself: shuts the engine
+ * down. What the engine writes for that moves its time into the future, so the
+ * host is told by a timer when the clock has come to that time.
  */
 static void come_to_rest(NvmeFlash *flash)
 {
@@ -179,7 +180,10 @@ static void rest_cb(void *opaque)
 {
     NvmeFlash *flash = opaque;
 
-    /* A waiting host asks again if a command has come meanwhile. */
+    /*
+     * settles is false if a command has come since the engine was shut down:
+     * the drive does not rest, and a host that waits asks again.
+     */
     flash->power.wants_rest = false;
     flash->power.rests = flash->power.settles;
     tell(flash);
@@ -202,14 +206,15 @@ void flash_power_look(NvmeFlash *flash)
     }
 }
 
-/* ---- Cut ---------------------------------------------------------------- */
+/* ---- Cut ----------------------------------------------------------------- */
 
 static void cut_engine(NvmeFlash *flash)
 {
     nvme_flash_lock(flash);
     scarp_run(flash->drive, nvme_flash_now_ns(flash));
     flash->drive = scarp_power_cut(flash->drive, NULL);
-    assert(flash->drive); /* the caller has checked that it loses power */
+    /* the callers have checked that the power may fail */
+    assert(flash->drive);
     flash_port_replace(flash->port, flash->drive);
     nvme_flash_unlock(flash);
     flash_cmds_forget(flash);
@@ -272,7 +277,7 @@ static void cut_cb(void *opaque)
     }
 }
 
-/* ---- SMART -------------------------------------------------------------- */
+/* ---- SMART --------------------------------------------------------------- */
 
 void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart)
 {
@@ -286,7 +291,7 @@ void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart)
     }
 }
 
-/* ---- Making and freeing ------------------------------------------------- */
+/* ---- Making and freeing -------------------------------------------------- */
 
 void flash_power_init(NvmeFlash *flash)
 {

@@ -2,22 +2,21 @@
  * Scarp: a flash device on the host's clock
  *
  * A thread (flash-rt-thread.c) runs the engine. Commands and completions go
- * through rings. The few other calls into the engine (statistics, allocation
- * status) take the thread's lock.
+ * through rings (flash-port.h). The few other calls into the engine
+ * (statistics, allocation status) take the thread's lock.
  *
- * While it runs the engine, the thread has no lock of QEMU's and never touches
- * guest memory: data is in the commands' own buffers. For completed commands it
- * takes QEMU's big lock and tells the controller, which posts them. A thread
- * that reads a queue runs the engine once if the drive's thread does not. So
- * nobody has to be woken between a doorbell and the model's beginning of a
- * command, nor between the model's end and the guest's. The price: a thread
- * that has something to tell waits for the big lock, and runs no events
- * meanwhile.
+ * While the thread runs the engine, it has no lock of QEMU's and never touches
+ * guest memory: the engine moves data only in buffers of the commands. To tell
+ * of completed commands the thread takes QEMU's big lock and calls the
+ * controller, which posts them. While a thread waits for the big lock, it runs
+ * no events.
+ *
+ * A thread that has read a submission queue runs the engine itself, once, if
+ * the drive's thread does not run the engine then. So a command begins, and its
+ * end is told, without a thread that has to be woken first.
  *
  * The clock is the host's, less the time for which the machine was stopped: a
  * drive stands still with its guest.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include <sched.h>
@@ -35,27 +34,27 @@ struct FlashRealtime {
     NvmeFlash *flash;
     FlashThread *thread;
     FlashLateness *lateness;
-    QEMUBH *bh; /* for looks put off by a stop or a cancel */
+    QEMUBH *bh; /* calls completed() soon, from QEMU's main loop */
     VMChangeStateEntry *state;
-    int64_t zero_ns; /* nvme_flash_clock_ns() at the engine's zero */
-    bool in_thread;  /* the thread tells of completions */
-    bool submitted;  /* the queue being read brought commands; in list: */
+    int64_t zero_ns; /* nvme_flash_clock_ns() at the engine's time 0 */
+    bool in_thread;  /* the drive's thread is telling of completions */
+    bool submitted;  /* rt is in with_commands, by next */
     FlashRealtime *next;
 };
 
 /*
- * When the command that is being started arrived. The big lock protects this
- * and the next two.
+ * When the command arrived that hw/nvme is starting; 0: hw/nvme starts none.
+ * QEMU's big lock protects this and the next two variables.
  */
 static int64_t arrival_ns;
-/* The drives that got commands from the queue that is being read. */
+/* The drives with commands from the submission queue that is being read. */
 static FlashRealtime *with_commands;
-/* The stamp of the engine's command that is being completed. */
+/* The stamp of the engine's command whose owner is being told of its end. */
 static NvmeFlashStamp ending;
 
 static void completed(void *opaque)
 {
-    /* a stopped machine's memory must not change */
+    /* the memory of a stopped machine must not change */
     if (runstate_is_running()) {
         nvme_flash_completed(opaque);
     }
@@ -112,7 +111,7 @@ static void wait_until(FlashRealtime *rt, int64_t time_ns)
     if (rt->in_thread) {
         flash_thread_was_early(rt->thread, time_ns - now_ns);
     }
-    /* a stopped machine's clock would keep this loop for ever */
+    /* the clock of a stopped machine never comes to time_ns */
     while (now_ns < time_ns && runstate_is_running()) {
         cpu_relax();
         now_ns = flash_realtime_now_ns(rt);
@@ -135,7 +134,7 @@ void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
 void flash_realtime_ended(FlashRealtime *rt)
 {
     if (ending.flash) {
-        /* no request ended with the command */
+        /* no request has taken the stamp: cmd was only a part of one */
         wait_until(rt, ending.complete_ns);
         flash_lateness_add(rt->lateness, &ending, flash_realtime_now_ns(rt),
                            true);
@@ -187,7 +186,7 @@ void flash_realtime_look(FlashRealtime *rt)
     qemu_bh_schedule(rt->bh);
 }
 
-/* ---- Statistics --------------------------------------------------------- */
+/* ---- Statistics ---------------------------------------------------------- */
 
 void flash_realtime_reset_stats(FlashRealtime *rt)
 {
@@ -198,7 +197,7 @@ void flash_realtime_reset_stats(FlashRealtime *rt)
 size_t flash_realtime_page(FlashRealtime *rt, void *page, size_t used,
                            size_t size)
 {
-    /* place of the page header's count of numbers */
+    /* offset of the count of numbers in the page's header */
     enum { COUNT_AT = 12 };
     FlashThreadUse use;
 
@@ -219,12 +218,12 @@ char *flash_realtime_json(FlashRealtime *rt, char *engine)
 
     flash_thread_use(rt->thread, &use);
     own = flash_lateness_json(rt->lateness, &use);
-    /* before the brace that ends the object */
+    /* the new member goes before the brace that ends the object */
     *strrchr(before, '}') = '\0';
     return g_strdup_printf("%s, \"realtime\": %s}", before, own);
 }
 
-/* ---- The thread --------------------------------------------------------- */
+/* ---- The thread ---------------------------------------------------------- */
 
 static void thread_ran(void *opaque, int64_t now_ns)
 {
@@ -252,9 +251,11 @@ static const FlashLock big_lock = { try_big_lock, lock_big_lock,
                                     big_lock_core };
 
 /*
- * The virtual CPU that rings a doorbell has the big lock until the write is
- * over.  If it shares the core with the drive's thread, which may go before it
- * for long, it ends the write first: everybody waits for that lock.
+ * Called in the drive's thread when a kick has woken it. The virtual CPU that
+ * rang the doorbell has the big lock until its write is over. If that CPU is on
+ * the thread's core, the thread waits for the lock once, so that the CPU ends
+ * its write first: a thread with priority would keep it off the core, and all
+ * others wait for that lock.
  */
 static void thread_woken(void *opaque)
 {
@@ -275,7 +276,7 @@ static void thread_completed(void *opaque)
     bql_unlock();
 }
 
-/* Virtual CPUs use other cores than the drive's own, if the host has others. */
+/* Takes the drive's core away from virtual CPUs that may use other cores. */
 static void keep_cpus_off(int core)
 {
     CPUState *cpu;
@@ -286,7 +287,7 @@ static void keep_cpus_off(int core)
         if (!sched_getaffinity(cpu->thread_id, sizeof(cores), &cores) &&
             CPU_ISSET(core, &cores) && CPU_COUNT(&cores) > 1) {
             CPU_CLR(core, &cores);
-            /* A host that does not allow it leaves the choice to itself. */
+            /* The host may refuse: then it places the CPU itself. */
             sched_setaffinity(cpu->thread_id, sizeof(cores), &cores);
         }
     }
@@ -311,11 +312,11 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp)
     FlashThreadConfig config = {
         .port = flash->port,
         .clock_ns = nvme_flash_clock_ns,
-        .spin_ns = flash->spin_ns, /* not set: -1 */
+        .spin_ns = flash->spin_ns, /* -1 if the property is not set */
         .bound_ns = flash->lateness_bound_ns,
         .cpu = flash->cpu,
         .priority = flash->priority,
-        /* the thread reads and writes guest memory */
+        /* completed() reads and writes guest memory, under RCU */
         .began = rcu_register_thread,
         .ended = rcu_unregister_thread,
         .ran = thread_ran,

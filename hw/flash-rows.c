@@ -31,9 +31,9 @@ struct Chunk {
 struct FlashRows {
     const FlashRowsLayout *layout;
     int fd;
-    Chunk *chunk; /* the chunk that rows are added to */
+    Chunk *chunk; /* the chunk that takes the next row */
     bool failed;
-    bool behind; /* a thread writes, and: */
+    bool behind; /* a thread writes the full chunks; its members follow */
     QemuThread writer;
     QemuMutex lock; /* protects the members below */
     QemuCond changed;
@@ -41,7 +41,10 @@ struct FlashRows {
     bool ending;
 };
 
-/* The host allocates a page when it is first touched, so it is touched here. */
+/*
+ * Returns a new chunk. The host allocates memory when a page is first touched,
+ * so the chunk is touched here and not when a row is added.
+ */
 static Chunk *chunk_new(void)
 {
     Chunk *chunk = g_new(Chunk, 1);
@@ -106,7 +109,8 @@ FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
         rows->behind = true;
         QSIMPLEQ_INIT(&rows->full);
         QSIMPLEQ_INIT(&rows->spare);
-        spare = chunk_new(); /* the macro would evaluate it three times */
+        /* QSIMPLEQ_INSERT_HEAD() would evaluate it three times */
+        spare = chunk_new();
         QSIMPLEQ_INSERT_HEAD(&rows->spare, spare, next);
         qemu_mutex_init(&rows->lock);
         qemu_cond_init(&rows->changed);

@@ -17,14 +17,15 @@ typedef struct {
 } FlashRowsLayout;
 
 /*
- * Opens a file. The layout has to outlive the file. behind: until the first
- * flush a thread writes, so that adding a row does not wait for the file.
+ * Opens a file of rows at `path`. The layout has to outlive the file. behind: a
+ * thread writes the rows until the first flush, so that flash_rows_add() does
+ * not wait for the file.
  */
 FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
                            bool behind, Error **errp);
 /* Adds a row; flash_rows_flush() reports errors. */
 void flash_rows_add(FlashRows *rows, const void *row);
-/* Writes out what is buffered; false and *errp set if something was lost. */
+/* Writes buffered rows to the file. False, with *errp set: rows were lost. */
 bool flash_rows_flush(FlashRows *rows, Error **errp);
 void flash_rows_close(FlashRows *rows);
 

@@ -17,81 +17,87 @@
 #define NS_PER_S 1000000000
 
 /*
- * The kernel stops a thread with priority that uses nearly all of a second, for
- * 50 ms. A thread that has used so much (permille) of a window gives its
- * priority up for a while, in which others have their turn.
+ * The kernel keeps a thread with priority off its core for 50 ms when it has
+ * used nearly all of a second. To avoid that, a thread that has used more than
+ * MOST_USE_PERMILLE of a window gives its priority up for ORDINARY_NS, in which
+ * other threads have their turn.
  */
 #define WINDOW_NS 80000000
 #define MOST_USE_PERMILLE 850
 #define ORDINARY_NS 20000000
 
-/* Values of spin_ns that is not set. */
+/* Lengths of the longest poll, for a config whose spin_ns is -1. */
 #define USUAL_SPIN_NS 50000
 #define PRIORITY_SPIN_NS 200000
 
-/* The longest lead of the engine over the clock. */
+/* The most that the engine may be ahead of the clock. */
 #define MAX_LEAD_NS 2500
 
 /*
- * Steps of the lead: it grows after a completion that was late, and shrinks
- * after one that was not, so it settles where 1 of 16 is late.
+ * Steps of the lead. The lead grows after a completion that was late, and
+ * shrinks after one that was not, so it settles where one completion of 16 is
+ * late.
  */
 #define LEAD_UP_NS 750
 #define LEAD_DOWN_NS 50
 
 /*
- * A clock that shows the same so many times stands still: the thread then polls
- * only so rarely.
+ * A clock that shows the same time in STILL_ROUNDS polls stands still. The
+ * thread then sleeps for STILL_NS before it polls again.
  */
 #define STILL_ROUNDS 10000
 #define STILL_NS 100000
 
-/* Time that the host may take to find memory for a unit. */
+/* Time that the host may take to find memory for one call of stock(). */
 #define STOCK_NS 20000
 
-/* Usual time from completed() until a completion is told. */
+/* Usual time from the call of completed() until the guest sees a completion. */
 #define TELL_NS 1600
 
-/*
- * The first duration of polling for commands, once polling has proved worth it.
- */
+/* The first length of a poll for commands, once such a poll would have paid. */
 #define FIRST_POLL_NS 2000
 
 struct FlashThread {
     FlashThreadConfig config;
     pthread_t thread;
-    clockid_t cpu_clock; /* of the thread's processor time */
-    atomic_int lock_core; /* where the lock's holder took it, or -1 */
-    pthread_mutex_t lock; /* of the engine, and of the next two */
+    clockid_t cpu_clock; /* the clock of the thread's processor time */
+    atomic_int lock_core; /* core on which `lock` was taken; -1: free */
+    pthread_mutex_t lock; /* protects the engine, due_ns and ahead_ns */
     int64_t due_ns;       /* the engine's next event, as of its last run */
-    int64_t ahead_ns;     /* how far that run went, or events until then */
+    /* how far the last run took the engine, in its time */
+    int64_t ahead_ns;
     int kick; /* an event descriptor */
-    int priority; /* granted by the host at first */
+    int priority; /* priority that the host granted at the start */
     bool running;
     atomic_bool stop;
     atomic_bool paused;
-    atomic_bool sleeping; /* a push has to wake the thread */
-    atomic_bool again;    /* a run was asked for */
+    atomic_bool sleeping; /* a kick has to wake the thread */
+    atomic_bool again;    /* a kick asked for a run */
 
     /*
-     * Used by the thread alone: how early it wakes, how long it polls for
-     * commands.
+     * Members that the thread alone uses: how early it wakes before an event,
+     * and how long it polls for commands.
      */
     int64_t spin_ns; /* the longest poll at a time */
     int64_t margin_ns;
     int64_t idle_ns;
-    int64_t kicked_after_ns; /* length of the last sleep; -1: not kicked */
-    int64_t lead_ns;         /* how long before it is due an event happens */
-    int64_t window_ns;       /* begin of the window, on the host's clock */
-    int64_t window_cpu_ns;   /* its processor time at that moment */
-    bool ordinary;           /* it has given its priority up for a while */
+    /* length of the sleep that a kick ended; -1: none */
+    int64_t kicked_after_ns;
+    int64_t lead_ns;         /* how long before its time an event is run */
+    int64_t window_ns;       /* begin of the window, by the host's clock */
+    int64_t window_cpu_ns;   /* the thread's processor time at window_ns */
+    bool ordinary;           /* the priority is given up for a while */
 
-    /* Counted by the thread, or with the lock; others read them. */
+    /*
+     * Counts. The thread adds to them, or another thread that has the lock; any
+     * thread reads them.
+     */
     _Atomic int64_t polled_ns;
     _Atomic int64_t behind_ns;
     _Atomic int64_t sleeps;
     _Atomic int64_t lost_polls;
-    FlashThreadUse reset; /* at the last reset; elapsed_ns: its time */
+    /* counts at the last reset; elapsed_ns: when it was */
+    FlashThreadUse reset;
 };
 
 int64_t flash_thread_now_ns(FlashThread *thread)
@@ -103,7 +109,7 @@ static int64_t read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    /* a thread that has ended has no clock */
+    /* the clock of a thread that has ended is gone */
     if (clock_gettime(clock, &now)) {
         return 0;
     }
@@ -141,8 +147,8 @@ static void wake(FlashThread *thread)
     uint64_t one = 1;
 
     /*
-     * A write fails only when the counter is full: then the thread cannot
-     * sleep.
+     * A write fails only when the descriptor's counter is full, and then the
+     * thread cannot sleep.
      */
     if (write(thread->kick, &one, sizeof(one)) < 0) {
         assert(errno == EAGAIN);
@@ -152,8 +158,9 @@ static void wake(FlashThread *thread)
 void flash_thread_kick(FlashThread *thread)
 {
     /*
-     * Either the thread sees this before it sleeps, or this sees that it
-     * sleeps.
+     * The caller sets `again` and then reads `sleeping`; the thread sets
+     * `sleeping` and then reads `again`. So the thread sees `again` before it
+     * sleeps, or the caller sees that the thread sleeps, and wakes it.
      */
     atomic_store(&thread->again, true);
     if (atomic_load(&thread->sleeping)) {
@@ -161,7 +168,7 @@ void flash_thread_kick(FlashThread *thread)
     }
 }
 
-/* Adds to a counter that only the caller writes at this time. */
+/* Adds to a counter. At this time only the caller writes it. */
 static void count(_Atomic int64_t *counter, int64_t more)
 {
     int64_t was = atomic_load_explicit(counter, memory_order_relaxed);
@@ -212,7 +219,7 @@ static bool is_wanted(FlashThread *thread)
            atomic_load(&thread->paused);
 }
 
-/* Sleeps; true if woken within that time; -1: no limit. */
+/* Sleeps for timeout_ns (-1: for ever), or until a kick. True: by a kick. */
 static bool doze(FlashThread *thread, int64_t timeout_ns)
 {
     struct pollfd fd = { .fd = thread->kick, .events = POLLIN };
@@ -222,7 +229,7 @@ static bool doze(FlashThread *thread, int64_t timeout_ns)
     };
     uint64_t kicks;
 
-    /* an interrupted sleep is a short one */
+    /* a signal may end the sleep early; the thread then looks again */
     if (ppoll(&fd, 1, timeout_ns < 0 ? NULL : &timeout, NULL) <= 0) {
         return false;
     }
@@ -230,8 +237,9 @@ static bool doze(FlashThread *thread, int64_t timeout_ns)
 }
 
 /*
- * Polls; true if there is something to do before that time, or the clock stands
- * still: then the machine is being stopped, by somebody who may need this core.
+ * Polls until time_ns. True if the thread has something to do before: it was
+ * asked for, or the clock stands still. A clock stands still while the machine
+ * is being stopped, by a thread that may need this core.
  */
 static bool poll_until(FlashThread *thread, int64_t time_ns)
 {
@@ -256,9 +264,10 @@ static bool poll_until(FlashThread *thread, int64_t time_ns)
 }
 
 /*
- * The thread woke late_ns too late: it sets its margin so that it wakes earlier
- * next time. If polling could not have made up for late_ns, the host is busy,
- * and more polling would only make it busier.
+ * Sets margin_ns, by which the thread wakes before an event is due, after it
+ * woke late_ns after the time that it asked for. If late_ns is more than the
+ * longest poll, no margin could have helped: the host is busy, and more polling
+ * would make it busier still.
  */
 static void adapt_margin(FlashThread *thread, int64_t late_ns)
 {
@@ -275,8 +284,9 @@ static void adapt_margin(FlashThread *thread, int64_t late_ns)
 }
 
 /*
- * A command came after slept_ns of sleep: adapts the polling to whether it
- * would have seen the command.
+ * Sets idle_ns, for which the thread polls for commands before it sleeps, after
+ * a command ended a sleep of slept_ns. A poll that would have seen the command
+ * grows; a poll that could not have seen it shrinks.
  */
 static void adapt_idle(FlashThread *thread, int64_t slept_ns)
 {
@@ -295,8 +305,8 @@ static void begin_window(FlashThread *thread, int64_t host_ns)
 }
 
 /*
- * Gives the priority up, or takes it again; a host that no longer allows it is
- * asked again later.
+ * Gives the priority up (ordinary), or takes it again. If the host no longer
+ * allows the priority, the thread asks again after another window.
  */
 static void set_ordinary(FlashThread *thread, bool ordinary)
 {
@@ -311,7 +321,7 @@ static void set_ordinary(FlashThread *thread, bool ordinary)
     begin_window(thread, flash_thread_host_ns());
 }
 
-/* Sleeps until that time at the latest, less the margin. */
+/* Sleeps until time_ns less the margin, or until a kick. */
 static void sleep_until(FlashThread *thread, int64_t time_ns)
 {
     int64_t began_ns = flash_thread_now_ns(thread);
@@ -332,7 +342,7 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
     }
     count(&thread->sleeps, 1);
     if (thread->ordinary && (timeout_ns < 0 || timeout_ns > ORDINARY_NS)) {
-        /* the next wake-up shall have priority: others have had their turn */
+        /* other threads have had their turn: the next wake-up is to be quick */
         set_ordinary(thread, false);
     }
     kicked = doze(thread, timeout_ns);
@@ -343,15 +353,16 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
             thread->config.woken(thread->config.opaque);
         }
     } else if (slept_ns >= timeout_ns) {
-        /* a clock that stood still meanwhile teaches nothing */
+        /* a clock that stood still meanwhile would teach a wrong margin */
         adapt_margin(thread, slept_ns - timeout_ns);
     }
     atomic_store(&thread->sleeping, false);
 }
 
 /*
- * Stocks memory while there is time. If another thread has the lock, it has
- * work to do, so this one stops.
+ * Lets the engine stock memory until shortly before until_ns. Stops when
+ * another thread has the lock, because that thread runs the engine and the
+ * result may be work for this one.
  */
 static void stock(FlashThread *thread, int64_t until_ns)
 {
@@ -387,7 +398,10 @@ static void wait_for(FlashThread *thread, int64_t due_ns)
     }
 }
 
-/* Polls until that time, a microsecond at most, whatever else is wanted. */
+/*
+ * Polls until until_ns, but for a microsecond or so at most, whatever else
+ * there is to do.
+ */
 static void hold_back(FlashThread *thread, int64_t until_ns)
 {
     int64_t began_ns = flash_thread_now_ns(thread), now_ns = began_ns;
@@ -400,8 +414,8 @@ static void hold_back(FlashThread *thread, int64_t until_ns)
 }
 
 /*
- * Runs the engine, with the lock held. Returns the number of commands found in
- * the ring.
+ * Runs the engine up to the clock, and to events of the next lead_ns. The
+ * caller has the lock. Returns the number of commands that were in the ring.
  */
 static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
 {
@@ -409,7 +423,10 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
     int64_t now_ns;
     unsigned pushed;
 
-    /* commands pushed from here on arrive later than now, for the next run */
+    /*
+     * Commands that are pushed after this line arrive later than now_ns: they
+     * are for the next run.
+     */
     pushed = flash_port_pushed(config->port);
     now_ns = flash_thread_now_ns(thread);
     if (thread->due_ns < now_ns - config->bound_ns) {
@@ -417,8 +434,10 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
     }
     thread->due_ns = flash_port_run(config->port, now_ns, pushed);
     /*
-     * The engine goes no further ahead than its events: a command begins where
-     * the engine is. It also stops at the next end, which has to be told first.
+     * Events within lead_ns are run before their time, one by one. The engine
+     * is taken no further than such an event, because a command that comes next
+     * begins where the engine is. The loop also ends at the first completion:
+     * the guest is to hear of it before the engine goes on.
      */
     thread->ahead_ns = now_ns;
     while (thread->due_ns <= now_ns + lead_ns &&
@@ -433,7 +452,8 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
 }
 
 /*
- * Runs the engine; returns when it wants to run next, and *ahead_ns: its time.
+ * Runs the engine. Returns the time of its next event, and sets *ahead_ns to
+ * the time that the engine has come to.
  */
 static int64_t run(FlashThread *thread, int64_t *ahead_ns)
 {
@@ -442,7 +462,7 @@ static int64_t run(FlashThread *thread, int64_t *ahead_ns)
 
     flash_thread_take(thread, &engine_lock, thread);
     /*
-     * a thread that pauses this one has had the lock since, and expects no
+     * a caller of flash_thread_pause() has had the lock since, and relies on no
      * further run
      */
     if (!atomic_load(&thread->paused)) {
@@ -451,7 +471,7 @@ static int64_t run(FlashThread *thread, int64_t *ahead_ns)
     due_ns = thread->due_ns;
     *ahead_ns = thread->ahead_ns;
     flash_thread_unlock(thread);
-    /* a kick that brought no command does not tell when others come */
+    /* only a kick that brought a command tells when commands come */
     if (pushed && thread->kicked_after_ns >= 0) {
         adapt_idle(thread, thread->kicked_after_ns);
     }
@@ -506,7 +526,7 @@ static void *thread_main(void *opaque)
     FlashThread *thread = opaque;
     int64_t due_ns, ahead_ns;
 
-    /* without this the host may be 50 us late on purpose, to save power */
+    /* without this the kernel may wake the thread 50 us late, to save power */
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     begin_window(thread, flash_thread_host_ns());
     if (thread->config.began) {
@@ -517,12 +537,18 @@ static void *thread_main(void *opaque)
             doze(thread, -1);
             continue;
         }
-        /* commands pushed before the kick are seen by this run */
+        /*
+         * cleared before the run, which sees all commands pushed before the
+         * kick
+         */
         atomic_exchange(&thread->again, false);
         due_ns = run(thread, &ahead_ns);
         if (thread->config.completed &&
             flash_port_has_completed(thread->config.port)) {
-            /* the callback needs a lock, which others may have until then */
+            /*
+             * until then other threads may have the big lock, which completed()
+             * takes
+             */
             hold_back(thread, ahead_ns - TELL_NS);
             thread->config.completed(thread->config.opaque);
         }
@@ -539,7 +565,7 @@ void flash_thread_was_early(FlashThread *thread, int64_t early_ns)
 {
     int64_t lead_ns = thread->lead_ns;
 
-    /* greater lateness comes from absence, not from slowness */
+    /* a completion that is later still was not slow: the thread was away */
     if (early_ns > -MAX_LEAD_NS) {
         lead_ns += early_ns < 0 ? LEAD_UP_NS : -LEAD_DOWN_NS;
         thread->lead_ns = MIN(MAX(lead_ns, 0), MAX_LEAD_NS);
@@ -584,8 +610,8 @@ static bool create(FlashThread *thread, int priority)
 }
 
 /*
- * Starts the thread with signals blocked: they are for the threads of the
- * process.
+ * Starts the thread with all signals blocked but those of its own faults: other
+ * threads of the process handle signals.
  */
 static bool start(FlashThread *thread)
 {
@@ -597,7 +623,7 @@ static bool start(FlashThread *thread)
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    /* the host decides who may have priority */
+    /* the host may refuse the priority: the thread then runs without */
     runs = create(thread, priority) || (priority && create(thread, 0));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (runs) {
@@ -640,7 +666,7 @@ void flash_thread_pause(FlashThread *thread, bool pause)
     atomic_store(&thread->paused, pause);
     wake(thread);
     if (pause) {
-        /* the thread may be in the middle of a run */
+        /* the lock is free when a run that goes on has ended */
         flash_thread_lock(thread);
         flash_thread_unlock(thread);
     }
@@ -664,7 +690,7 @@ void flash_thread_free(FlashThread *thread)
     g_free(thread);
 }
 
-/* ---- Costs of the thread ------------------------------------------------ */
+/* ---- Costs of the thread ------------------------------------------------- */
 
 static void use_so_far(FlashThread *thread, FlashThreadUse *use)
 {

@@ -1,10 +1,8 @@
 /*
  * Scarp: another scheme on the running drive, by QMP or by a vendor command
  *
- * The text is "NAME" or "NAME:KEY=VALUE,..." (";" works as ","). Vendor log
- * page 0xCB has the reason of the last refusal.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A scheme is named by "NAME" or "NAME:KEY=VALUE,..."; ";" may stand for ",".
+ * When a scheme was refused, vendor log page 0xCB has the reason.
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
@@ -18,11 +16,11 @@ enum { SCHEME_PAGE_VERSION = 1 };
 typedef struct QEMU_PACKED {
     char magic[8];         /* "SCARPSC1" */
     uint32_t version;
-    uint32_t accepted;     /* switches since power-on */
+    uint32_t accepted;     /* schemes switched to since QEMU began */
     uint32_t refused;
     uint32_t reserved;
-    uint64_t switched_ns;  /* time of the last accepted one, or 0 */
-    char scheme[1024];     /* the running one, as it was asked for */
+    uint64_t switched_ns;  /* when the running scheme began, or 0 */
+    char scheme[1024];     /* the running scheme, as asked for */
     char reason[3040];     /* why the last switch was refused, or "" */
 } SchemePage;
 

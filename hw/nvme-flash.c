@@ -1,11 +1,9 @@
 /*
  * Scarp: NVMe flash device
  *
- * -device nvme-flash,id=f0,description=FILE,scheme=NAME owns one flash
- * engine; -device nvme-ns,flash=f0 puts a namespace on it.  Namespaces on
- * one device share its flash and contend for it.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * -device nvme-flash,id=f0,description=FILE,scheme=NAME owns one flash engine;
+ * -device nvme-ns,flash=f0 makes a namespace on it. All namespaces of a device
+ * contend for its flash.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -20,7 +18,7 @@
 #include "flash-int.h"
 #include "flash-rt-thread.h"
 
-/* QEMU's exit status when the drive broke a law; isa-debug-exit's are odd */
+/* QEMU's exit status after a broken law; isa-debug-exit uses odd ones */
 #define EXIT_LAW_BROKEN 4
 
 #define AGE_SEED_UNSET UINT64_MAX
@@ -31,7 +29,9 @@ static uint32_t block_bytes(const NvmeNamespace *ns)
     return ns->blkconf.logical_block_size ?: BDRV_SECTOR_SIZE;
 }
 
-/* Refuses properties of a namespace that cannot survive power cuts. */
+/*
+ * Checks that the flash keeps the namespace's blocks and state at power cuts.
+ */
 static bool check_power(NvmeNamespace *ns, Error **errp)
 {
     uint32_t block = block_bytes(ns);
@@ -109,7 +109,7 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
         return false;
     }
 
-    /* hw/nvme asks the backend for geometry and accounting, not for data */
+    /* hw/nvme asks this backend for geometry and accounting, never for data */
     options = qdict_new();
     qdict_put_str(options, "driver", "null-co");
     qdict_put_int(options, "size", size);
@@ -121,7 +121,8 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
     if (blk_attach_dev(blk, DEVICE(ns)) < 0) {
         g_assert_not_reached();
     }
-    blk_unref(blk); /* attached: the drive property's release drops it */
+    /* blk_attach_dev() has a reference, which the property "drive" drops */
+    blk_unref(blk);
     ns->blkconf.blk = blk;
     if (ns->blkconf.discard_granularity == -1) {
         ns->blkconf.discard_granularity =
@@ -167,9 +168,9 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
     switch (command) {
     case NVME_FLASH_CONTROL_CPU_SPEED:
         /*
-         * The speed may change only in the vCPU's thread, which serves the
-         * queues on the virtual clock: another thread may come while a vCPU
-         * executes.
+         * The speed may change only in the vCPU's thread, as no vCPU executes
+         * then. With virtual_queues that thread serves the queues, and so comes
+         * here.
          */
         if (!flash->virtual_queues || !icount_enabled() ||
             !icount_set_shift((int32_t)argument, &err)) {
@@ -210,8 +211,9 @@ bool flash_time_is_over(NvmeFlash *flash)
 }
 
 /*
- * Writes all logs out, even if some fail: they are what is left to find out why
- * a run failed. False: one is incomplete, which has been reported.
+ * Writes all logs out, even if one of them fails, because the user needs them
+ * to find out why a run failed. False: a log is incomplete, and its error has
+ * been reported.
  */
 static bool flash_write_logs(NvmeFlash *flash)
 {
@@ -230,9 +232,9 @@ static bool flash_write_logs(NvmeFlash *flash)
 }
 
 /*
- * A run in which a command was lost or data came from the wrong place must not
- * end as a success. Commands in flight when the guest stops come to their end
- * first; anything left then is an error.
+ * Lets commands that are in flight end, writes the logs and checks the drive.
+ * False: a command was lost, data came from the wrong place, or a log is
+ * incomplete; such a run must not end as a success.
  */
 static bool flash_check_laws(NvmeFlash *flash)
 {
@@ -278,8 +280,9 @@ static void flash_shutdown(Notifier *notifier, void *data)
         timer_del(flash->timer);
     }
     /*
-     * The progress file keeps the time of the last event: without vCPUs that
-     * run, a clock that skips idle time is by now at some far deadline.
+     * The progress file is not written from here on, so it keeps the time of
+     * the last event. Without running vCPUs, the virtual clock has skipped idle
+     * time by now and is at some far deadline.
      */
     flash_log_stop(flash->logs.log);
     if (!flash_check_laws(flash)) {
@@ -288,9 +291,10 @@ static void flash_shutdown(Notifier *notifier, void *data)
 }
 
 /*
- * With -no-shutdown QEMU outlives the guest. Once the machine has been reset,
- * it may run another one. The engine may be ahead of the clock by its work at
- * the end of the last guest.
+ * Called when the machine runs again after the guest's end: with -no-shutdown
+ * QEMU outlives the guest, and after a reset of the machine another guest may
+ * run. The engine may be ahead of the clock, as it ended all commands of the
+ * last guest.
  */
 static void flash_go_on(void *opaque, bool running, RunState state)
 {
@@ -334,12 +338,12 @@ static bool flash_age(NvmeFlash *flash, Error **errp)
     return true;
 }
 
-/* A drive's files: those that it reads, and then those that it makes. */
+/* A drive's files: FILES_READ files that it reads, then those that it makes. */
 enum { FILES_READ = 2, FILES = 8 };
 
 typedef struct {
     const char *option;
-    const char *path; /* or NULL */
+    const char *path; /* NULL: the property is not set */
 } FlashFile;
 
 static void flash_files(const NvmeFlash *flash, FlashFile file[FILES])
@@ -359,8 +363,8 @@ static void flash_files(const NvmeFlash *flash, FlashFile file[FILES])
 }
 
 /*
- * True for one file under two names. Devices, such as /dev/null, may be used
- * twice.
+ * True when the paths a and b name one regular file. Devices, such as
+ * /dev/null, may be used twice.
  */
 static bool same_file(const char *a, const char *b)
 {
@@ -379,8 +383,8 @@ typedef struct {
 } FlashFileCheck;
 
 /*
- * Returns non-zero, and sets *errp, if a file that the flash makes is also that
- * object's.
+ * Returns non-zero, and sets *errp, if a file that check->flash makes is also a
+ * file of the drive obj.
  */
 static int has_file_of(Object *obj, void *opaque)
 {
@@ -409,9 +413,7 @@ static int has_file_of(Object *obj, void *opaque)
     return 0;
 }
 
-/*
- * True when the file can be made, as far as the system tells without making it.
- */
+/* True when the file can be made, as far as one can tell without making it. */
 static bool can_be_made(const FlashFile *file, Error **errp)
 {
     g_autofree char *parent = g_path_get_dirname(file->path);
@@ -431,8 +433,8 @@ static bool can_be_made(const FlashFile *file, Error **errp)
 }
 
 /*
- * Checks the files before any of them is made, as their old contents are then
- * lost.
+ * Checks the paths of all files that the drive makes, before any file is made:
+ * to make a file destroys its old contents.
  */
 static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
 {
@@ -471,7 +473,7 @@ static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
                                            &check);
 }
 
-/* Sets *ns to otherwise if it was not given, else checks it. */
+/* Sets *ns to `otherwise` if its property was not given; else checks *ns. */
 static bool realtime_ns(bool realtime, const char *name, uint64_t *ns,
                         uint64_t otherwise, uint64_t most, Error **errp)
 {
@@ -489,10 +491,7 @@ static bool realtime_ns(bool realtime, const char *name, uint64_t *ns,
     return true;
 }
 
-/*
- * Returns non-zero if that object is another drive with priority on the same
- * core.
- */
+/* Returns non-zero if obj is another drive with priority on flash's core. */
 static int has_core_of(Object *obj, void *opaque)
 {
     const NvmeFlash *flash = opaque;
@@ -504,8 +503,9 @@ static int has_core_of(Object *obj, void *opaque)
 }
 
 /*
- * A thread with priority leaves a part of its core to others. Two of them on
- * one core would leave nothing.
+ * False, with *errp set, if the drive's thread would share its core with
+ * another drive's thread, both with priority. One such thread leaves a part of
+ * its core to others; two would leave nothing.
  */
 static bool flash_check_core(NvmeFlash *flash, Error **errp)
 {
@@ -520,7 +520,7 @@ static bool flash_check_core(NvmeFlash *flash, Error **errp)
     return true;
 }
 
-/* Checks the properties that only the host's clock has. */
+/* Checks the properties that are meant for clock=realtime. */
 static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
 {
     if (realtime && icount_enabled()) {
@@ -553,7 +553,7 @@ static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
                    "0 to %d", flash->priority, FLASH_THREAD_MAX_PRIORITY);
         return false;
     }
-    /* the thread has its own default of spin_ns */
+    /* NS_UNSET stays in spin_ns: the thread has a default of its own */
     return flash_check_core(flash, errp) &&
            realtime_ns(realtime, "spin-ns", &flash->spin_ns, NS_UNSET,
                        flash->priority ? FLASH_THREAD_PRIORITY_SPIN_NS
@@ -599,7 +599,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         return;
     }
     if (overrides) {
-        /* a ',' would have ended the property */
+        /* in a property a ',' would end the value, so users write ';' */
         config.overrides = g_strdelimit(overrides, ";", ',');
     }
     if (params) {
@@ -712,7 +712,8 @@ static char *nvme_flash_get_running_scheme(Object *obj, Error **errp)
 }
 
 /*
- * Sets the scheme from the next GC decision on: "NAME" or "NAME:KEY=VALUE;...".
+ * Sets the scheme that the drive uses from its next GC decision on: "NAME" or
+ * "NAME:KEY=VALUE;...".
  */
 static void nvme_flash_set_running_scheme(Object *obj, const char *value,
                                           Error **errp)
@@ -784,7 +785,7 @@ static void nvme_flash_class_init(ObjectClass *oc, void *data)
     dc->desc = "Simulated NAND flash for NVMe namespaces";
     dc->realize = nvme_flash_realize;
     dc->unrealize = nvme_flash_unrealize;
-    dc->hotpluggable = false; /* namespaces keep no reference count */
+    dc->hotpluggable = false; /* namespaces take no reference to the device */
     device_class_set_props(dc, nvme_flash_props);
     object_class_property_add_str(oc, "stats", nvme_flash_get_stats, NULL);
     object_class_property_set_description(oc, "stats",

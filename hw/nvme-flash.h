@@ -1,10 +1,8 @@
 /*
  * Scarp: NVMe flash device, as hw/nvme sees it
  *
- * A device without a bus that owns the flash engine. -device nvme-ns,flash=ID
- * puts namespaces on it.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * TYPE_NVME_FLASH is a device without a bus, and owns the flash engine. -device
+ * nvme-ns,flash=ID makes a namespace on the device.
  */
 #ifndef SCARP_NVME_FLASH_H
 #define SCARP_NVME_FLASH_H
@@ -21,21 +19,22 @@ enum {
     NVME_FLASH_LOG_SCHEME = 0xcb,  /* log page: see flash-scheme.c */
     NVME_FLASH_ADM_CONTROL = 0xc0, /* admin opcode, without data */
     /*
-     * Admin opcode, with data to the device: the scheme from the next GC
-     * decision on, "NAME" or "NAME:KEY=VALUE,...", padded with zeroes. cdw10:
-     * the data's length in dwords. Refused with Invalid Field;
+     * Admin opcode, with data to the device. The data names the scheme that the
+     * drive uses from its next GC decision on: "NAME" or "NAME:KEY=VALUE,...",
+     * padded with zeroes. cdw10 is the data's length in dwords. A scheme that
+     * the drive refuses ends the command with Invalid Field, and
      * NVME_FLASH_LOG_SCHEME then has the reason.
      */
     NVME_FLASH_ADM_SCHEME = 0xc1,
 };
 
 /*
- * A stamp: when a command came to a flash on the host's clock, what its model
- * wanted, and which command it was. hw/nvme only keeps it until the command is
- * posted.
+ * A stamp tells, of a command to a flash on the host's clock, when it arrived,
+ * when the engine began and ended it, and which command it was. hw/nvme keeps
+ * the stamp until it has posted the command's completion.
  */
 typedef struct {
-    NvmeFlash *flash; /* NULL: the request is not timed */
+    NvmeFlash *flash; /* NULL: the request has no stamp */
     int64_t arrived_ns;
     int64_t submit_ns;
     int64_t complete_ns;
@@ -51,78 +50,90 @@ enum {
     NVME_FLASH_CONTROL_CPU_SPEED = 1, /* cdw11: icount shift, signed */
     NVME_FLASH_CONTROL_RESET_STATS = 2,
     /*
-     * The power fails, and comes back at once. cdw11: after so many
-     * microseconds, whatever happens until then. 0: now; the command never
-     * ends.
+     * Cuts the power, which comes back at once. cdw11: the number of
+     * microseconds until then, whatever else happens; 0: now, and the command
+     * never completes.
      */
     NVME_FLASH_CONTROL_CUT_POWER = 3,
 };
 
 /*
- * Gives a namespace the next range of the flash (params.size bytes, or the
- * rest), and a block backend of that size that never sees data.
+ * Gives ns the next range of the flash (params.size bytes, or all that is
+ * left), and a block backend of that size, through which no data passes.
  */
 bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp);
-/* Removes a namespace; its range of the flash, and the contents, stay. */
+/* Removes ns. Its range of the flash stays in use and keeps its contents. */
 void nvme_flash_detach_ns(NvmeNamespace *ns);
 
 /*
- * Fills the namespace's Identify data in its present format: how to write to
- * the flash without a read before it.
+ * Fills the Identify data of ns, in its present format. Hosts learn from that
+ * which writes need no read before them.
  */
 void nvme_flash_identify(NvmeNamespace *ns);
 
 /*
- * Fills the flash's part of the SMART log page: spare, wear, warnings, busy
- * time. For several flashes, one call each: the page has the worst.
+ * Fills the flash's part of the SMART log page: spare, wear, warnings and busy
+ * time. A caller with several flashes calls this for each of them; the page
+ * then has the worst of their values.
  */
 void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart);
 /*
- * Implemented by hw/nvme: tells the hosts of a critical warning, if they asked
- * for it. False: none has.
+ * Implemented by hw/nvme: tells the subsystem's hosts of a critical warning.
+ * False: no host has asked for such events.
  */
 bool nvme_subsys_smart_event(NvmeSubsystem *subsys, uint8_t event);
 
 /*
- * Returns the FDP statistics log page of the endurance group on this flash:
- * bytes that the host has written, that flash was programmed with, and that
- * were erased.
+ * Fills the numbers of the FDP statistics log page of the endurance group on
+ * this flash: bytes that the host has written, bytes that were programmed, and
+ * bytes that were erased.
  */
 void nvme_flash_fdp_stats(NvmeFlash *flash, uint64_t *host, uint64_t *written,
                           uint64_t *erased);
 
 /*
- * True for a flash whose power may fail (nand.power_cuts). Any other is always
- * ready, at rest, and said to be volatile, as QEMU says it of every drive.
+ * True for a flash whose power may fail (nand.power_cuts). A flash whose power
+ * cannot fail is always ready and at rest. It is announced as volatile, as QEMU
+ * announces every drive.
  */
 bool nvme_flash_loses_power(NvmeFlash *flash);
 /* True when a power cut loses commands that have completed without a flush. */
 bool nvme_flash_is_volatile(NvmeFlash *flash);
-/* True when logical blocks of so many bytes are whole after a power cut. */
+/* True when a power cut tears no logical block of `bytes` bytes. */
 bool nvme_flash_takes_block(NvmeFlash *flash, uint32_t bytes);
 /*
- * True when the flash has recovered. nvme_subsys_flash_changed() is called when
- * it has.
+ * True when the flash is ready: its recovery is over. When a recovery ends,
+ * nvme_subsys_flash_changed() is called.
  */
 bool nvme_flash_is_ready(NvmeFlash *flash);
-/* Returns the longest recovery, in units of 500 ms, rounded up. */
+/* Returns the longest time of a recovery, in units of 500 ms, rounded up. */
 uint32_t nvme_flash_ready_units(NvmeFlash *flash);
 /*
- * A controller shuts down in an orderly way, and has flushed. False: the flash
- * comes to rest first, and nvme_subsys_flash_changed() tells when to ask again.
+ * Called when controller n shuts down in an orderly way, after its flush. True:
+ * the flash rests, and the shutdown is complete. False: the flash has work to
+ * do, and nvme_subsys_flash_changed() tells when to call this again.
  */
 bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n);
-/* Called when a controller starts, or takes its shutdown back. */
+/*
+ * Called when a controller starts, or takes its shutdown back: the flash is at
+ * rest no longer.
+ */
 void nvme_flash_wake(NvmeFlash *flash);
 
-/* Implemented by hw/nvme: power fails and comes back, for every controller. */
+/*
+ * Implemented by hw/nvme: every controller of subsys loses its power, which
+ * comes back at once.
+ */
 void nvme_subsys_lose_power(NvmeSubsystem *subsys);
-/* Implemented by hw/nvme: a state that controllers wait for may have come. */
+/*
+ * Implemented by hw/nvme: the flash may have become ready, or have come to
+ * rest, and controllers that wait for that ask again.
+ */
 void nvme_subsys_flash_changed(NvmeSubsystem *subsys);
 
 /*
- * Fills at most size bytes of one of Scarp's log pages and returns its full
- * length; 0: Scarp has no such page, and the caller refuses it.
+ * Fills at most size bytes of buf with log page lid, and returns the page's
+ * full length. 0: Scarp has no such page, and the caller refuses the command.
  */
 size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
                            size_t size);
@@ -134,8 +145,9 @@ size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
 bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument);
 
 /*
- * Runs NVME_FLASH_ADM_SCHEME. False: refused. Data of more than
- * NVME_FLASH_SCHEME_BYTES is not read, and may be NULL.
+ * Carries out NVME_FLASH_ADM_SCHEME with `bytes` bytes of data. False: the
+ * drive refuses the scheme. If bytes is more than NVME_FLASH_SCHEME_BYTES, data
+ * is not read and may be NULL.
  */
 bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
 
@@ -144,27 +156,34 @@ bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
  * commands then carry an NvmeFlashStamp.
  */
 bool nvme_flash_timed(NvmeFlash *flash);
-/* Returns the time of the clock of the stamps. */
+/* Returns the time of the clock that stamps use. */
 int64_t nvme_flash_clock_ns(void);
 /*
- * Sets the arrival of the commands that are submitted from here on. 0: the
- * entry has been started; a command that no entry starts arrives when it is
- * submitted.
+ * Sets the arrival time of the commands that are submitted from here on. 0:
+ * hw/nvme has started the submission-queue entry that arrived; a command
+ * without such an entry arrives when it is submitted.
  */
 void nvme_flash_arrival(int64_t ns);
 /*
- * All entries of a queue that could be have been started: runs the drives that
- * got commands from them.
+ * Called when hw/nvme has started all entries of a submission queue that it
+ * could: runs the drives that got commands from these entries.
  */
 void nvme_flash_started(void);
 /*
- * Called when a request has ended. Sets *stamp to the stamp of the flash
- * command that ended it; stamp->flash is NULL if none did.
+ * Called when an NVMe request has ended. Sets *stamp to the stamp of the flash
+ * command that ended the request, or stamp->flash to NULL if no flash command
+ * did.
  */
 void nvme_flash_ended(NvmeFlashStamp *stamp);
-/* Waits until the request's entry of the completion queue may be written. */
+/*
+ * Waits until the clock has come to the end that stamp tells: only then may the
+ * request's entry of the completion queue be written.
+ */
 void nvme_flash_wait(const NvmeFlashStamp *stamp);
-/* The request's entry of the completion queue has been written. */
+/*
+ * Called when the request's entry of the completion queue has been written:
+ * adds the lateness of the stamp to the statistics, and clears the stamp.
+ */
 void nvme_flash_posted(NvmeFlashStamp *stamp);
 
 #endif /* SCARP_NVME_FLASH_H */
