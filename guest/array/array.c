@@ -52,7 +52,7 @@ static void make_drive(Array *a, uint32_t drive)
     d->high_first = d->low_first = d->dirty_first = d->dirty_last = NONE;
     d->free_slots = slots;
     for (uint32_t i = 0; i < slots; i++) {
-        d->slot_stack[i] = slots - 1 - i; /* slot 0 is taken first */
+        d->slot_stack[i] = slots - 1 - i; /* the stack's top is slot 0 */
         d->ios[i].drive = drive;
         d->ios[i].slot = i;
     }
@@ -154,7 +154,10 @@ void array_request_end(Array *a, ArrayRequest *request)
     append(&a->done_first, &a->done_last, request);
 }
 
-/* All pages of a request are served. */
+/*
+ * Called when the cache has served all pages of a request. A write with FUA
+ * then goes on as a flush.
+ */
 static void request_served(Array *a, ArrayRequest *r)
 {
     if (r->op == ARRAY_OP_WRITE && r->fua && !r->error) {
@@ -179,8 +182,8 @@ void array_part_end(Array *a, uint32_t part, int error)
 }
 
 /*
- * Hands a request to the cache, page by page; false: it needs parts to wait
- * with.
+ * Hands a request to the cache, page by page. False: a part would have to wait,
+ * and no Part is free for it.
  */
 static bool request_run(Array *a, ArrayRequest *r)
 {

@@ -2,11 +2,10 @@
  * Barriers (section 3.4): a flush ends when all acknowledged data is on the
  * drives, and the drives have flushed their own caches.
  *
- * A flush closes an epoch. Each dirty page owes its data to the epoch in which
- * its oldest unwritten data was written; a flush counts the pages that owe to
- * its epoch. Flushes end in their order.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A flush closes an epoch; data that is written later belongs to the next one.
+ * Each dirty page has the epoch of its oldest unwritten data. A flush counts
+ * the dirty pages of its epoch, and waits until the count is 0. Flushes end in
+ * their order.
  */
 #include "internal.h"
 
@@ -54,7 +53,7 @@ uint64_t array_barrier_epoch(const Array *a)
     return a->barrier_first ? a->barrier_last->epoch : 0;
 }
 
-/* Ends the barriers up to the settled one, as the drives have flushed. */
+/* Called when the drives have flushed: ends all flushes up to a->settling. */
 static void settled(Array *a)
 {
     ArrayRequest *last = a->settling, *r;
@@ -110,7 +109,7 @@ void array_drive_flushed(Array *a, uint32_t drive, int error)
             array_drive_kick(a, drive);
             return;
         }
-        /* The drive may have dropped acknowledged data; nobody can tell. */
+        /* Nobody can tell whether the drive still has its acknowledged data. */
         d->lost = true;
     }
     if (!--a->drives_owed) {

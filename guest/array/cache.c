@@ -1,8 +1,6 @@
 /*
- * The set-associative page cache (section 3.1), and the parts that wait for its
- * pages.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The set-associative page cache (section 3.1), and the parts of requests that
+ * wait for its pages.
  */
 #include "internal.h"
 
@@ -10,7 +8,7 @@
 
 uint32_t array_set_of(const Array *a, uint64_t number)
 {
-    /* The hash puts neighbours far apart; its high bits are the good ones. */
+    /* The hash spreads neighbours over all sets. Its high bits are the best. */
     uint64_t hash = (number + 1) * 0x9e3779b97f4a7c15ull >> 32;
 
     return hash * a->n_sets >> 32;
@@ -28,7 +26,10 @@ uint32_t array_find(const Array *a, uint32_t set, uint64_t number)
     return NONE;
 }
 
-/* Moves the part's bytes between its request and a valid page. */
+/*
+ * Copies the part's bytes from the page to its request, or from the request to
+ * the page. The page has contents.
+ */
 static void part_serve(Array *a, const Part *part, uint32_t page)
 {
     const ArrayRequest *r = part->request;
@@ -53,8 +54,8 @@ static void part_serve(Array *a, const Part *part, uint32_t page)
 }
 
 /*
- * Takes a page of the set for number, without contents; NONE: none can be
- * taken.
+ * Takes a page of the set for page `number` of the array; its contents are
+ * undefined. NONE: the set has no page that can be taken.
  */
 static uint32_t page_take(Array *a, uint32_t set, uint64_t number)
 {
@@ -89,13 +90,14 @@ bool array_part_run(Array *a, const Part *part, bool first)
     }
     a->stats.misses += first;
     if (page != NONE) {
-        return false; /* the page is being read */
+        return false; /* a read will bring the page's contents */
     }
     /*
-     * With clean_first no part overtakes another: parts that wait would have
-     * the page already, as array_set_run() tries them at every change. Without
-     * it one may: a part waits for a dirty page whose write has begun since,
-     * and the next page may be a clean one.
+     * Other parts may wait in this set. With clean_first this part overtakes
+     * none of them: array_set_run() has tried them at every change, so a page
+     * that can be taken would be theirs already. Without clean_first this part
+     * may overtake one: that one waits for a dirty page, whose write has begun
+     * since, and the page that would leave next may be clean.
      */
     page = page_take(a, set, part->number);
     if (page == NONE) {
@@ -113,7 +115,11 @@ bool array_part_run(Array *a, const Part *part, bool first)
     return false;
 }
 
-/* Starts to write a dirty page for each waiting part whose page is not here. */
+/*
+ * Makes room for waiting parts whose pages are not in the cache: for each such
+ * part a dirty page is being written. If no page can be, the parts end with
+ * EIO.
+ */
 static void set_make_room(Array *a, uint32_t set)
 {
     uint32_t first = set_first(a, set), wanted = 0, under_way = 0;
@@ -146,7 +152,7 @@ static void set_make_room(Array *a, uint32_t set)
     if (under_way || reading) {
         return;
     }
-    /* No page of the set can be written back: the waiting parts fail. */
+    /* no page of the set can be written: its waiting parts fail */
     for (uint32_t i = s->waiting_first; i != NONE;) {
         uint32_t next = a->parts[i].next;
 
@@ -173,7 +179,8 @@ void array_part_wait(Array *a, uint32_t part)
 }
 
 /*
- * Tries all waiting parts; error not 0: those that wait for number end with it.
+ * Tries to serve all waiting parts of the set, in order of arrival. If error is
+ * not 0, parts that wait for page `number` end with it.
  */
 static void set_scan(Array *a, uint32_t set, uint64_t number, int error)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Says why and makes the caller return false. */
+/* Writes a message into why; its value is false, for the caller to return. */
 #define FAIL(why, ...) \
     (snprintf(why, ARRAY_ERROR_BYTES, __VA_ARGS__), false)
 
@@ -71,8 +71,9 @@ static bool check_set(const Array *a, uint32_t set, char *why)
         uint32_t page = array_find(a, set, a->parts[i].number);
 
         /*
-         * A part that was overtaken, where that can be, goes on at the set's
-         * next end.
+         * A part waits for an I/O of its set. It may wait although its page is
+         * there only where another part can have overtaken it, without
+         * clean_first: the next I/O's end then serves it.
          */
         if ((page != NONE && a->flags[page] & PAGE_VALID &&
              a->config.clean_first) || !moves) {
@@ -120,7 +121,10 @@ static bool check_queues(const Array *a, uint32_t drive, uint64_t *low,
     return true;
 }
 
-/* Returns the mark of a buffer whose data is on no drive, else 0. */
+/*
+ * Returns the mark that a buffer of the page should have. It is not 0 when the
+ * data in the buffer is on no drive.
+ */
 static uint64_t mark_of(const Array *a, uint32_t page, uint32_t buffer)
 {
     const Page *p = &a->pages[page];
@@ -147,7 +151,10 @@ static bool check_marks(const Array *a, char *why)
     return marked ? FAIL(why, "a mark of no page") : true;
 }
 
-/* Each buffer has one owner; counts the low-priority I/O under way in *low. */
+/*
+ * Checks that each buffer has one owner. Adds the number of low-priority I/Os
+ * that are under way to *low.
+ */
 static bool check_buffers(const Array *a, uint64_t *low, char *why)
 {
     uint32_t n = array_buffers(&a->config);

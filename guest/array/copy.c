@@ -9,15 +9,15 @@
 
 enum { BLOCK_BYTES = 128 };
 
-/* A vector of 16 bytes of any type, anywhere in memory. */
+/* A vector of 16 bytes, which may lie anywhere and alias any type. */
 typedef unsigned char Vector
     __attribute__((vector_size(16), aligned(1), may_alias));
 
 /*
- * The C library copies a page by one instruction that repeats itself, and an
- * emulator that counts instructions counts each of its rounds. Blocks of
- * several vectors keep the compiler from turning this loop into a call of
- * memcpy().
+ * Copies bytes. The C library copies a page by one instruction that repeats
+ * itself, and an emulator that counts instructions counts each repetition. This
+ * loop takes fewer. It copies several vectors a round, because the compiler
+ * would turn a simpler loop into a call of memcpy().
  */
 void array_copy(void *to, const void *from, size_t bytes)
 {

@@ -1,12 +1,10 @@
 /*
- * Discards: whole pages leave the cache, and each drive is told of its share,
- * which is one range, as one range of the array is one range on each drive.
+ * Discards: whole pages leave the cache, and each drive is told which of its
+ * bytes are of no use. One range of the array is one range on each drive.
  *
- * Requests run one at a time, in their order; they are rare. A page that is
- * being read or written, or is about to be, stays: its write may reach the
- * drive before or after the discard, and either is right.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Discards are rare, so they run one at a time, in their order. A page stays in
+ * the cache if it is being read or written, or is in the high-priority queue.
+ * Its write may reach the drive before or after the discard; both are right.
  */
 #include "internal.h"
 
@@ -31,7 +29,10 @@ static void forget(Array *a, uint32_t page)
     }
 }
 
-/* Searches the cache or the range, whichever is smaller. */
+/*
+ * Forgets the pages first to end - 1. Searches the cache or the range,
+ * whichever has fewer pages.
+ */
 static void forget_range(Array *a, uint64_t first, uint64_t end)
 {
     if (end - first > a->n_cached) {

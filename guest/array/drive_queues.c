@@ -98,7 +98,8 @@ void array_drive_run(Array *a, uint32_t drive)
     uint64_t epoch = array_barrier_epoch(a);
 
     /*
-     * Pages that a barrier waits for go first, but at most a slotful at once.
+     * Pages that a flush waits for go first. At most config.slots of them are
+     * moved to the high-priority queue at once.
      */
     while (d->high_length < a->config.slots && d->dirty_first != NONE &&
            a->pages[d->dirty_first].epoch <= epoch) {

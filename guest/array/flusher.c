@@ -1,8 +1,6 @@
 /*
- * The dirty page flusher (section 3.3): when it visits which sets, and which of
- * their pages it asks the drives to write.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The dirty page flusher (section 3.3): when it visits which set, and for which
+ * pages of that set it makes flush requests.
  */
 #include "internal.h"
 
@@ -12,7 +10,10 @@ void array_entry_free(Array *a, uint32_t entry)
     a->entry_free = entry;
 }
 
-/* Pages of a set that may be asked for, and the hand's distance to each. */
+/*
+ * A set as the flusher sees it: distance of each page, and whether a flush
+ * request for the page may be made.
+ */
 typedef struct {
     uint32_t n;
     uint32_t far[ARRAY_MAX_SET_PAGES];
@@ -32,7 +33,10 @@ static void look(const Array *a, uint32_t set, View *v)
     }
 }
 
-/* Returns the most urgent page that would not be discarded at once, or NONE. */
+/*
+ * Returns the open page that leaves the set first. NONE: there is none, or its
+ * flush request would be stale at once.
+ */
 static uint32_t choose(const View *v, uint64_t stale_score)
 {
     uint32_t best = NONE, least = UINT32_MAX, score = 0;
@@ -44,7 +48,8 @@ static uint32_t choose(const View *v, uint64_t stale_score)
         }
     }
     for (uint32_t i = 0; i < v->n; i++) {
-        score += v->far[i] > least; /* as array_flush_score() */
+        /* the sum is the page's array_flush_score() */
+        score += v->far[i] > least;
     }
     return score < stale_score ? NONE : best;
 }
@@ -67,8 +72,8 @@ static void ask(Array *a, uint32_t page)
 }
 
 /*
- * Asks for a few pages of the set, which goes to the end of the FIFO if it has
- * more.
+ * Makes flush requests for a few pages of the set, flush_batch at most. If the
+ * set has more such pages, it goes to the end of the FIFO.
  */
 static void visit(Array *a, uint32_t set)
 {

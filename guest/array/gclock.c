@@ -1,14 +1,12 @@
 /*
  * The choice of the page that leaves a set (GClock, clean pages first: section
- * 3.3), and how urgent the choice makes the write of a dirty page (section
+ * 3.3), and how urgent that choice makes the write of a dirty page (section
  * 3.3.1).
  *
- * GClock's hand goes round the set and takes a hit from each page it passes,
- * until it stands at one without hits. Its end can be computed at once: the
- * page with the smallest hits x set_pages + distance. So no loop here goes
- * round.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * GClock's hand goes round the set. It takes a hit from each page that it
+ * passes, and stops at the first page without hits. That page can be computed:
+ * it has the smallest hits x set_pages + distance from the hand. So no loop
+ * here goes round more than once.
  */
 #include "internal.h"
 
@@ -19,7 +17,7 @@ void array_hit(Array *a, uint32_t page)
     }
 }
 
-/* Number of pages from the hand to this page. */
+/* Returns the number of pages from the hand to this page. */
 static inline uint32_t steps(const Array *a, uint32_t hand, uint32_t page)
 {
     return page - hand + (page < hand ? (uint32_t)a->config.set_pages : 0);
@@ -91,7 +89,7 @@ uint32_t array_victim(Array *a, uint32_t set)
     if (victim == NONE || a->flags[victim] & PAGE_DIRTY) {
         return NONE;
     }
-    /* Takes the hits that the hand would take on its way there. */
+    /* takes the hits that the hand takes on its way to the victim */
     rounds = a->hits[victim];
     way = steps(a, s->hand, victim);
     for (uint32_t i = first; i < end; i++) {

@@ -1,19 +1,18 @@
 /*
- * Declarations that the core's files share, and nobody else uses.
+ * Declarations that the files of the core share.
  *
- * Who owns what:
- *   cache.c          the pages' numbers, contents, states; waiting parts
- *   gclock.c         hits and the clock's hand of each set
- *   writeback.c      dirty pages, their epochs; the result of a write
- *   drive_queues.c   the drives' queues and slots
- *   stale_flushes.c  which flush requests are discarded at their queue's head
- *   flusher.c        the FIFO of sets, the number of pending flush requests
- *   barrier.c        epochs, pending flushes
- *   discard.c        pending discards
- *   array.c          requests, parts, and the order in which all this runs
- *   copy.c           copies of pages
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Owners of the state:
+ *  - cache.c: numbers, contents and flags of pages; parts that wait
+ *  - gclock.c: hits of pages, and the clock's hand of each set
+ *  - writeback.c: dirty pages and their epochs; results of writes
+ *  - drive_queues.c: queues and slots of the drives
+ *  - stale_flushes.c: which flush requests are discarded when they are taken
+ *    from their queue
+ *  - flusher.c: the FIFO of sets, and the number of pending flush requests
+ *  - barrier.c: epochs, and the flushes that have not ended
+ *  - discard.c: the discards that have not ended
+ *  - array.c: requests, parts, and the order in which all this runs
+ *  - copy.c: copies of pages
  */
 #ifndef ARRAY_INTERNAL_H
 #define ARRAY_INTERNAL_H
@@ -24,36 +23,36 @@
 #define NO_NUMBER UINT64_MAX
 
 enum {
-    PAGE_VALID = 1,   /* its contents are right */
-    PAGE_READING = 2, /* contents come; only HIGH may be set, too */
-    PAGE_DIRTY = 4,   /* it has data that no write carries */
-    PAGE_HIGH = 8,    /* in its drive's high-priority queue */
+    PAGE_VALID = 1,   /* the contents are right */
+    PAGE_READING = 2, /* a read will bring the contents; HIGH may be set, too */
+    PAGE_DIRTY = 4,   /* the page has data that no write carries */
+    PAGE_HIGH = 8,    /* the page is in its drive's high-priority queue */
     PAGE_WRITING = 16,
-    PAGE_FAILED = 32, /* dirty, and all attempts to write it failed */
-    PAGE_ASKED = 64,  /* a flush request is queued: Page.flush */
+    PAGE_FAILED = 32, /* the page is dirty, and no retry is left */
+    PAGE_ASKED = 64,  /* a flush request for the page is queued: Page.flush */
 };
 
 /*
- * Half a line of a processor's cache: a large cache's pages are mostly not
- * there.
+ * A page of the cache. The record is half a line of a processor's cache,
+ * because the records of a large cache are mostly not in the processor's.
  */
 typedef struct {
-    uint64_t epoch;     /* while DIRTY: of its oldest unwritten data */
-    uint32_t buffer;    /* the buffer of its contents */
+    uint64_t epoch;     /* while DIRTY: of the page's oldest unwritten data */
+    uint32_t buffer;    /* the buffer with the page's contents */
     uint32_t next;      /* in the high-priority queue, or dirty list */
     uint32_t prev;      /* in the dirty list: page_listed() */
-    uint32_t flush;     /* its flush request, or NONE */
+    uint32_t flush;     /* entry of the page's flush request, or NONE */
     uint16_t drive;
-    uint16_t io;        /* while WRITING: its slot plus 1; else 0 */
+    uint16_t io;        /* while WRITING: the I/O's slot plus 1; else 0 */
     uint8_t tries;      /* failed writes in a row */
 } Page;
 
-/* A page's share of a request that has to wait. */
+/* The share of a request in one page, while it has to wait. */
 typedef struct {
     ArrayRequest *request;
-    uint64_t number; /* of the page */
-    uint64_t at;     /* in the request's data */
-    uint32_t from;   /* in the page */
+    uint64_t number; /* the page of the array */
+    uint64_t at;     /* offset in the request's data */
+    uint32_t from;   /* offset in the page */
     uint32_t length;
     uint32_t next;
 } Part;
@@ -62,13 +61,16 @@ typedef struct {
     uint32_t hand;    /* the clock's hand: a page of the set */
     uint32_t unclean; /* pages that are DIRTY or WRITING */
     uint32_t waiting_first, waiting_last; /* parts in order of arrival */
-    uint32_t fifo_next; /* the set that the flusher visits after this */
+    uint32_t fifo_next; /* the next set in the flusher's FIFO */
     bool in_fifo;
 } Set;
 
-/* An entry of a low-priority queue, which does not pin its page. */
+/*
+ * A flush request in the low-priority queue of a drive. The page may leave the
+ * cache while its flush request is queued.
+ */
 typedef struct {
-    uint64_t number; /* the page's number when it was put there */
+    uint64_t number; /* number of the page when the request was made */
     uint32_t page;
     uint32_t next;
 } FlushEntry;
@@ -77,42 +79,45 @@ typedef struct {
     uint32_t high_first, high_last; /* pages */
     uint32_t high_length;
     uint32_t low_first, low_last; /* flush entries */
-    uint32_t dirty_first, dirty_last; /* pages by epoch, oldest first */
+    uint32_t dirty_first, dirty_last; /* list by epoch, oldest first */
     uint32_t free_slots;
     uint32_t *slot_stack; /* [slots] */
     ArrayIo *ios;         /* [slots] */
-    bool unflushed;    /* it acknowledged writes since its last flush */
+    bool unflushed;    /* writes ended since the last flush began */
     bool flush_wanted; /* a flush command is to be issued */
-    bool lost;         /* it could not keep acknowledged data */
+    bool lost;         /* a flush failed for good: data may be lost */
     uint32_t flush_tries;
-    uint64_t discard_at, discard_bytes; /* to be issued; 0 bytes: none */
-    bool kicked;       /* it is in Array.kicks */
+    uint64_t discard_at, discard_bytes; /* discard to issue; 0 bytes: none */
+    bool kicked;       /* the drive is in Array.kicks */
 } Drive;
 
 struct Array {
     ArrayConfig config;
     ArrayOps ops;
     void *opaque;
-    bool inside; /* a function of the interface runs */
+    bool inside; /* a function of the interface is running */
 
     /* State of map.c. */
     uint64_t stripe_pages;
     uint64_t n_pages; /* pages of the array */
 
     /* State of cache.c. */
-    uint32_t n_sets, n_cached; /* sets, and their pages */
+    uint32_t n_sets, n_cached; /* number of sets, and of all their pages */
     uint64_t *numbers; /* [n_cached], NO_NUMBER: empty */
-    /* Arrays that are read for all pages of a set are contiguous. */
+    /*
+     * Members that a search reads for all pages of a set are arrays of their
+     * own, so that a set takes few lines of the processor's cache.
+     */
     uint8_t *flags;    /* [n_cached] of PAGE_… */
-    uint16_t *hits;    /* [n_cached]: hits that GClock has not taken */
+    uint16_t *hits;    /* [n_cached]: hits that the hand has not taken */
     Page *pages;       /* [n_cached] */
     Set *sets;         /* [n_sets] */
-    uint32_t *spares;  /* buffers without a page */
+    uint32_t *spares;  /* stack of buffers that no page has */
     uint32_t n_spares;
 
     /* State of drive_queues.c. */
     Drive *drives;
-    uint32_t *kicks; /* stack of drives whose queues must run */
+    uint32_t *kicks; /* stack of drives whose queues are to be run */
     uint32_t n_kicks;
 
     /* State of flusher.c. */
@@ -120,24 +125,26 @@ struct Array {
     uint32_t entry_free;
     uint64_t flushes_pending;
     uint64_t flushes_max;
-    uint64_t demand; /* visits owed for ended flush requests */
+    uint64_t demand; /* visits of sets, owed for ended flush requests */
     uint32_t fifo_first, fifo_last; /* sets */
 
     /* State of barrier.c. */
-    uint64_t epoch; /* of data written now */
-    uint64_t open;  /* that epoch's pages not on their drives */
+    uint64_t epoch; /* the epoch of data that is written now */
+    uint64_t open;  /* pages with unwritten data of that epoch */
     ArrayRequest *barrier_first, *barrier_last;
-    ArrayRequest *settling; /* the last one that the drives flush for */
-    uint32_t drives_owed;   /* flush commands still awaited for it */
+    /* the last flush that drives are asked to flush for */
+    ArrayRequest *settling;
+    uint32_t drives_owed;   /* drives whose flush has not ended yet */
 
     /* State of discard.c. */
-    ArrayRequest *discard_first, *discard_last; /* the first is under way */
-    uint32_t discards_owed; /* drives whose discard is awaited */
+    ArrayRequest *discard_first, *discard_last; /* the first is being done */
+    uint32_t discards_owed; /* drives whose discard has not ended yet */
 
     /* State of array.c. */
     Part *parts;
     uint32_t part_free, n_parts;
-    ArrayRequest *backlog_first, *backlog_last; /* requests that lack parts */
+    /* requests for which no Part is free */
+    ArrayRequest *backlog_first, *backlog_last;
     ArrayRequest *done_first, *done_last;
     uint64_t outstanding;
 
@@ -146,9 +153,13 @@ struct Array {
 
 /* ---- map.c ------------------------------------------------------------- */
 
-/* Returns the drive of a page of the array, and its place there. */
+/*
+ * Returns the drive of page `number` of the array, and the page's offset there.
+ */
 uint32_t array_map(const Array *a, uint64_t number, uint64_t *offset_bytes);
-/* Number of the drive's pages that lie before this page of the array. */
+/*
+ * Returns how many pages of the drive are pages of the array before `number`.
+ */
 uint64_t array_map_before(const Array *a, uint64_t number, uint32_t drive);
 
 /* ---- gclock.c ---------------------------------------------------------- */
@@ -163,7 +174,10 @@ static inline uint32_t set_of_page(const Array *a, uint32_t page)
     return page / (uint32_t)a->config.set_pages;
 }
 
-/* Prefetches the lines of a set that are read first. */
+/*
+ * Prefetches the lines of the processor's cache that a search of the set reads
+ * first.
+ */
 static inline void set_fetch(const Array *a, uint32_t set)
 {
     uint32_t first = set_first(a, set);
@@ -177,24 +191,32 @@ static inline void set_fetch(const Array *a, uint32_t set)
 
 void array_hit(Array *a, uint32_t page);
 /*
- * Distance of section 3.3.1; unique in a set, small when the page leaves soon.
+ * Returns the page's distance (section 3.3.1): the steps of the clock's hand
+ * until it takes the page. Distances are unique in a set.
  */
 uint32_t array_distance(const Array *a, uint32_t page);
-/* Computes the distances of all pages of a set. */
+/* Computes the distances of all pages of a set into far[]. */
 void array_distances(const Array *a, uint32_t set, uint32_t *far);
-/* Returns 0 (stays longest) to set_pages - 1 (leaves next). */
+/*
+ * Returns the page's flush score: how many pages of its set stay longer. 0: the
+ * page stays longest; set_pages - 1: the page leaves next.
+ */
 uint32_t array_flush_score(const Array *a, uint32_t page);
 /*
- * Returns the page that leaves first, of those whose flags under mask are
- * value.
+ * Returns the page of the set that leaves first, of the pages with (flags &
+ * mask) == value; NONE: there are none.
  */
 uint32_t array_nearest(const Array *a, uint32_t set, uint8_t mask,
                        uint8_t value);
 /*
- * Sweeps as GClock does, and returns an empty or clean page to take, or NONE.
+ * Returns an empty page of the set; or moves GClock's hand to a clean page and
+ * returns that page; or returns NONE. The caller takes the page.
  */
 uint32_t array_victim(Array *a, uint32_t set);
-/* Returns the dirty page whose write makes a place, or NONE. */
+/*
+ * Returns the dirty page that would leave the set first, or NONE. Its write
+ * makes room.
+ */
 uint32_t array_dirty_victim(const Array *a, uint32_t set);
 
 /* ---- cache.c ----------------------------------------------------------- */
@@ -202,11 +224,15 @@ uint32_t array_dirty_victim(const Array *a, uint32_t set);
 uint32_t array_set_of(const Array *a, uint64_t number);
 uint32_t array_find(const Array *a, uint32_t set, uint64_t number);
 /*
- * Serves a part; false: it must wait in its set. first: it has not waited yet.
+ * Serves a part. False: the part must wait in its set. first: the part has not
+ * waited before, so hits and misses count it.
  */
 bool array_part_run(Array *a, const Part *part, bool first);
 void array_part_wait(Array *a, uint32_t part);
-/* Serves the set's waiting parts that can be, in order, after a change. */
+/*
+ * Called when pages of the set have changed: serves, in order of arrival, the
+ * waiting parts of the set that can be served.
+ */
 void array_set_run(Array *a, uint32_t set);
 void array_read_done(Array *a, uint32_t page, int error);
 
@@ -218,28 +244,33 @@ static inline bool page_listed(const Array *a, uint32_t page)
            PAGE_DIRTY;
 }
 
-/* Returns the write of the page that is under way, or NULL. */
+/* Returns the I/O that writes the page, or NULL. */
 static inline ArrayIo *page_io(const Array *a, const Page *p)
 {
     return p->io ? &a->drives[p->drive].ios[p->io - 1] : NULL;
 }
 
 /*
- * Prepares a change of the page's contents, and returns the buffer of the old
- * ones. The page gets another buffer if the old contents are still needed: a
- * write under way carries them, or they are marked, as the only copy of
- * acknowledged data, for whoever follows a killed process.
+ * Prepares a change of the page's contents, and returns the buffer with the old
+ * contents. The page gets another buffer, with a copy of the old contents
+ * unless the change is of the whole page, if the old buffer is still needed: an
+ * I/O writes it, or its mark says that it is the only copy of acknowledged
+ * data, which must be whole if the process is killed.
  */
 uint32_t array_page_unshare(Array *a, uint32_t page, bool whole);
-/* The contents have changed. */
+/*
+ * Called when the page's contents have changed: makes the page dirty. old: as
+ * array_page_unshare() returned it.
+ */
 void array_page_dirtied(Array *a, uint32_t page, uint32_t old);
 /*
- * Drops a page whose contents nobody wants; nothing may be under way with it.
+ * Drops a page from the cache, whose contents nobody wants. No I/O and no queue
+ * may have the page.
  */
 void array_page_forget(Array *a, uint32_t page);
-/* Moves a listed page to the high-priority queue. */
+/* Moves a page from its drive's dirty list to the high-priority queue. */
 void array_page_write_soon(Array *a, uint32_t page);
-/* The page goes to its drive now. */
+/* Called when io, which writes the page, is about to be issued. */
 void array_page_writing(Array *a, uint32_t page, ArrayIo *io);
 void array_write_done(Array *a, ArrayIo *io, int error);
 
@@ -248,37 +279,44 @@ void array_write_done(Array *a, ArrayIo *io, int error);
 void array_drive_kick(Array *a, uint32_t drive);
 void array_drive_queue_high(Array *a, uint32_t page);
 void array_drive_queue_low(Array *a, uint32_t entry);
-/* Issues the I/O that may be issued. */
+/* Issues I/O of the drive's queues as long as slots are free for it. */
 void array_drive_run(Array *a, uint32_t drive);
 
 /* ---- stale_flushes.c --------------------------------------------------- */
 
-/* Returns the statistic of the rule by which the request is stale, or NULL. */
+/*
+ * Returns the counter of the rule that makes this flush request stale (section
+ * 3.3.2). NULL: the flush request is worth a write.
+ */
 uint64_t *array_flush_stale(Array *a, uint32_t entry);
 /*
- * Takes the head of a drive's low-priority queue, which must not be empty:
- * returns the page to write, or NONE, as the request was stale.
+ * Takes the first flush request from a drive's low-priority queue, which must
+ * not be empty. Returns the page to write; NONE: the flush request was stale,
+ * and is discarded.
  */
 uint32_t array_flush_take(Array *a, uint32_t drive);
 
 /* ---- flusher.c --------------------------------------------------------- */
 
-/* A page of the set became dirty. */
+/*
+ * Called when a page of the set became dirty: visits the set if it has more
+ * dirty pages than the key dirty_pages allows.
+ */
 void array_flusher_consider(Array *a, uint32_t set);
-/* A flush request was discarded, or its write ended. */
+/* Called when a flush request was discarded, or its write has ended. */
 void array_flusher_ended(Array *a);
 void array_entry_free(Array *a, uint32_t entry);
-/* Makes the visits that are owed. */
+/* Makes the visits that are owed for ended flush requests. */
 void array_flusher_run(Array *a);
 
 /* ---- barrier.c --------------------------------------------------------- */
 
 void array_barrier_submit(Array *a, ArrayRequest *request);
-/* A page that owed its data to this epoch no longer does. */
+/* Called when a page no longer has unwritten data of this epoch. */
 void array_epoch_paid(Array *a, uint64_t epoch);
-/* Makes all that waits for data of this epoch end with an error. */
+/* Sets EIO for each flush that covers this epoch. */
 void array_barrier_fail(Array *a, uint64_t epoch);
-/* The last epoch that a barrier waits for; 0: none. */
+/* Returns the last epoch that a flush waits for; 0: no flush waits. */
 uint64_t array_barrier_epoch(const Array *a);
 void array_barrier_run(Array *a);
 void array_drive_flushed(Array *a, uint32_t drive, int error);

@@ -1,7 +1,5 @@
 /*
- * The array's keys: names, ranges, defaults, and which values work together.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The keys of an array: names, ranges, defaults, and which values go together.
  */
 #include "array.h"
 
@@ -204,7 +202,11 @@ bool array_config_check(const ArrayConfig *c, char *error)
     return true;
 }
 
-/* The last buffer is for a page that changes while all slots use others. */
+/*
+ * Returns the number of buffers: one for each page of the cache, one for each
+ * slot, whose I/O may carry a page's old contents, and one for the page that
+ * changes.
+ */
 size_t array_buffers(const ArrayConfig *c)
 {
     return array_cached_pages(c) + c->slots * c->n_drives + 1;

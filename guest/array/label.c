@@ -13,8 +13,8 @@ static const char run_magic[8] = "SCARPRUN";
 #define CHECKSUM_AT (ARRAY_LABEL_BYTES - 4)
 
 /*
- * CRC-32C, four bits at a time: a small table suffices, as it runs a few times
- * a drive.
+ * Returns the CRC-32C of n bytes. It takes four bits at a time, with a small
+ * table: it runs only a few times for each drive.
  */
 static uint32_t crc32c(const unsigned char *bytes, size_t n)
 {
@@ -209,15 +209,15 @@ ArrayLabelState array_run_decode(const unsigned char *bytes, ArrayRun *run)
 }
 
 /*
- * True when the drive has heard of the last run that served, and of no other
- * instead.
+ * True when the drive has heard of last->served, and of no other run with that
+ * number.
  */
 static bool has_heard(const ArrayRun *run, const ArrayRuns *last)
 {
     if (array_run_served(run) == last->served) {
         return array_run_served_id(run) == last->served_id;
     }
-    /* The drive was told that the run starts, and missed that it served. */
+    /* The drive heard that the run starts, and missed that it serves. */
     return run->state / 2 == last->served && run->id == last->served_id;
 }
 
@@ -235,7 +235,7 @@ bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
             last->served_id = array_run_served_id(&runs[i]);
         }
     }
-    /* Before a run serves, all its drives have heard that it starts. */
+    /* before a run serves, all its drives have heard that it starts */
     for (uint32_t i = 0; i < n; i++) {
         if (runs[i].state / 2 < last->served) {
             snprintf(error, ARRAY_ERROR_BYTES, "drive %" PRIu32 " of those "
@@ -258,8 +258,9 @@ bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
 }
 
 /*
- * If the server was killed while it told the drives of another device, it has
- * served nothing on that device yet: either will do.
+ * If the server was killed while it told the drives of another device, drives
+ * of the run last->served tell two devices. Nothing has been served on the new
+ * one yet, so either may go on.
  */
 uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
                           const ArrayRuns *last)
@@ -272,7 +273,7 @@ uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
     return 0;
 }
 
-/* The number that programs which drew none gave to all devices of an array. */
+/* Returns the number that older programs gave to every device of the array. */
 static uint64_t identity(const ArrayLabel *label)
 {
     uint64_t number;

@@ -1,27 +1,26 @@
 /*
- * The label: which array a drive belongs to, how the array is laid out, and
- * which run of the array the drive has seen last. Adapters write and read
- * labels at the drive's first bytes; this file has their format and the rules
- * by which drives are one array.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The label of a drive: which array the drive belongs to, how the array is laid
+ * out, and which run of the array the drive has heard of last. Adapters write
+ * labels to the first bytes of drives, and read them there. This file has the
+ * format, and the rules by which drives are one array.
  */
 #ifndef ARRAY_LABEL_H
 #define ARRAY_LABEL_H
 
 #include "array.h"
 
-#define ARRAY_LABEL_BYTES 4096u /* written whole, in one I/O */
-#define ARRAY_DATA_OFFSET (1u << 20) /* adapters keep these bytes for labels */
+#define ARRAY_LABEL_BYTES 4096u /* written whole, by one I/O */
+#define ARRAY_DATA_OFFSET (1u << 20) /* bytes of a drive that are for labels */
 
 /*
- * The label on the drive, little endian, in this order after the magic; then
- * zeroes.
+ * A label. On the drive its members follow the magic, little endian and in this
+ * order; zeroes fill the rest.
  */
 typedef struct {
-    uint8_t array[16]; /* the same on all drives of an array, no other's */
+    /* tells the array: equal on all its drives */
+    uint8_t array[16];
     uint32_t n_drives;
-    uint32_t index;    /* this drive's place in the striping */
+    uint32_t index;    /* the drive's number in the striping */
     uint64_t drive_bytes;
     uint64_t data_offset_bytes;
     uint64_t page_bytes;
@@ -30,47 +29,51 @@ typedef struct {
 
 typedef enum {
     ARRAY_LABEL_GOOD,
-    ARRAY_LABEL_NONE,    /* no label was here */
-    ARRAY_LABEL_DAMAGED, /* a damaged label; error says how */
+    ARRAY_LABEL_NONE,    /* the drive has no label */
+    ARRAY_LABEL_DAMAGED, /* the label is damaged; error says how */
 } ArrayLabelState;
 
 /*
- * The last run of the array that a drive has seen, in two blocks behind the
- * label. A new run overwrites the block that is older, or damaged: a torn write
- * leaves the newest. A run first writes on all drives that it starts, then on
- * all that it serves, in both blocks, and only then writes data. So a drive
- * that has not heard the start of the last run that served was absent, or has
- * old contents. Runs that fail before they serve have written nothing: a drive
- * that has not heard of them has missed nothing.
- * Drives that are put back together to an earlier time count on from there. So
- * each run draws an identity, too: two runs of one number are still told apart.
+ * The last run of the array that a drive has heard of. The drive has two blocks
+ * for it, behind the label. A new run overwrites the older or damaged block, so
+ * a torn write leaves the newest run readable.
+ *
+ * A run first writes on all drives that it starts; then, in both blocks of all
+ * drives, that it serves; only then does it write data. So a drive that has not
+ * heard the start of the last run that served was absent, or has old contents.
+ * A run that fails before it serves has written no data, so a drive that has
+ * not heard of that run has missed nothing.
+ *
+ * Somebody may put all drives back to an earlier time together. Their runs then
+ * count on from there, and a number is used twice. So each run draws an id,
+ * which tells such runs apart.
  */
 typedef struct {
-    uint8_t array[16]; /* as the label's */
-    uint64_t state;    /* 2 * number of the run, + 1 once it served */
-    uint64_t served;   /* before it serves: last run that served; 0: none */
-    uint64_t id;       /* drawn for the run; 0: by a program without */
-    uint64_t served_id; /* before it serves: id of that last run */
+    uint8_t array[16]; /* as in the drive's label */
+    uint64_t state;    /* 2 * number of this run, + 1 when it serves */
+    uint64_t served;   /* until this run serves: last that did; 0: none */
+    uint64_t id;       /* drawn for this run; 0: older programs */
+    uint64_t served_id; /* until this run serves: id of the last that did */
     /*
-     * The block device of the last run that served; 0: a program that told
-     * none.
+     * The number of the block device on which the last run served; 0: the run's
+     * program told none.
      */
     uint64_t device;
 } ArrayRun;
 
-/* The device of a run that served without one. */
+/* ArrayRun.device of a run that served without a block device. */
 #define ARRAY_NO_DEVICE UINT64_MAX
 
-/* The last runs of the array, by what its drives say. */
+/* The last runs of the array, as all its drives together know them. */
 typedef struct {
-    uint64_t heard;  /* the last run that began to start; 0: none */
-    uint64_t served; /* the last run that wrote data; 0: none */
+    uint64_t heard;  /* the last run that wrote its start; 0: none */
+    uint64_t served; /* the last run that may have written data; 0: none */
     uint64_t served_id;
 } ArrayRuns;
 
 #define ARRAY_RUN_BLOCKS 2u
 #define ARRAY_RUNS_END (ARRAY_LABEL_BYTES * (1 + ARRAY_RUN_BLOCKS))
-/* Offset of a block from the drive's first byte. */
+/* Returns the offset of a run's block from the drive's first byte. */
 static inline uint64_t array_run_offset(uint32_t block)
 {
     return ARRAY_LABEL_BYTES * (UINT64_C(1) + block);
@@ -78,7 +81,9 @@ static inline uint64_t array_run_offset(uint32_t block)
 
 void array_run_encode(const ArrayRun *run,
                       unsigned char bytes[ARRAY_LABEL_BYTES]);
-/* Returns ARRAY_LABEL_NONE if no run has been written there. */
+/*
+ * Reads a run from its block. ARRAY_LABEL_NONE: no run was ever written there.
+ */
 ArrayLabelState array_run_decode(const unsigned char *bytes, ArrayRun *run);
 static inline uint64_t array_run_served(const ArrayRun *run)
 {
@@ -89,26 +94,30 @@ static inline uint64_t array_run_served_id(const ArrayRun *run)
     return run->state % 2 ? run->id : run->served_id;
 }
 /*
- * Finds the last runs that n drives have seen; false: they differ, and error
- * names the drive, by its place.
+ * Sets *last from what n drives have heard. False: the drives have heard of
+ * different runs, and error names one of them by its place in runs[].
  */
 bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
                    char *error);
-/* Returns the device on which drives that are such a set were served last. */
+/*
+ * Returns the block device of the run last->served, from the drives of a set
+ * that array_run_set() has accepted.
+ */
 uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
                           const ArrayRuns *last);
 
 /*
- * Makes the number of an array's block device, which the driver keeps with it:
- * one half tells the array, the other is drawn. The driver issues the writes of
- * a device that was left behind anew, and file systems on it do not know what
- * another device has written since: only the last device may go on. Programs
- * that drew nothing gave all devices of an array the same number.
+ * Returns the number that the ublk driver keeps with the array's block device:
+ * one half names the array, the other half is drawn. The number tells whether a
+ * device that a killed server left behind may go on. The driver sends the
+ * writes of such a device again, and file systems on it do not know what was
+ * written by another device since. So only the array's last device may go on.
+ * Older programs drew nothing, and gave all devices of an array one number.
  */
 uint64_t array_device_number(const ArrayLabel *label, uint64_t drawn);
 /*
- * True when the device may go on; last: as array_run_device(). False: error
- * says why not.
+ * True when the device may go on. last: as array_run_device() returns it.
+ * False: error says why not.
  */
 bool array_device_goes_on(uint64_t device, const ArrayLabel *label,
                           uint64_t last, char *error);
@@ -118,9 +127,9 @@ void array_label_encode(const ArrayLabel *label,
 ArrayLabelState array_label_decode(const unsigned char *bytes,
                                    ArrayLabel *label, char *error);
 /*
- * True when the labels of n drives, in the order given, are those of one whole
- * array, and the drives have the sizes they had. order[i] is the drive to be
- * used as number i. False: error names the drive, by its place.
+ * True when the labels of n drives are those of one whole array, and the drives
+ * have the sizes that the labels tell. order[i] is the place in labels[] of the
+ * array's drive i. False: error names a drive by its place.
  */
 bool array_label_set(const ArrayLabel *labels, const uint64_t *drive_bytes,
                      uint32_t n, uint32_t *order, char *error);

@@ -82,7 +82,7 @@ int array_record_end(FILE **stream)
     int code = 0;
 
     if (*stream) {
-        /* The cause of an earlier line's failure is lost. */
+        /* ferror() tells that a line failed, but not why */
         code = ferror(*stream) ? EIO : 0;
         code = fclose(*stream) ? errno : code;
         *stream = NULL;

@@ -22,9 +22,9 @@
 
 #define ARRAY_RECORD_MAGIC "scarp-array-record-1"
 #define ARRAY_RECORD_LINE 512 /* room for any line and its end */
-#define ARRAY_RECORD_OPS "rwfd" /* letters of ArrayOp and ArrayIoOp */
+#define ARRAY_RECORD_OPS "rwfd" /* letters of ArrayOp, ArrayIoOp */
 
-/* Functions that each write one line; nothing where stream is NULL. */
+/* Functions that each write one line. If stream is NULL, they do nothing. */
 void array_record_begin(FILE *stream, const ArrayConfig *config);
 void array_record_submit(FILE *stream, int64_t now_ns, const ArrayRequest *r);
 void array_record_io_done(FILE *stream, int64_t now_ns, const ArrayIo *io,
@@ -32,11 +32,15 @@ void array_record_io_done(FILE *stream, int64_t now_ns, const ArrayIo *io,
 void array_record_issue(FILE *stream, const ArrayIo *io);
 void array_record_done(FILE *stream, const ArrayRequest *r);
 /*
- * Closes the stream, if there is one: 0, or an errno if a line was not written.
+ * Closes *stream and sets it to NULL. Returns 0, or an errno if a line could
+ * not be written. If *stream is NULL, there is nothing to close.
  */
 int array_record_end(FILE **stream);
 
-/* Lines of the last two functions, without their end. */
+/*
+ * Write the lines of array_record_issue() and array_record_done() into line[],
+ * without the end of the line.
+ */
 void array_record_issue_line(char *line, const ArrayIo *io);
 void array_record_done_line(char *line, const ArrayRequest *r);
 

@@ -1,8 +1,6 @@
 /*
- * Flush requests that have become stale in the low-priority queue are discarded
- * at its head (section 3.3.2).
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Stale flush requests: a flush request that has become useless in the
+ * low-priority queue is discarded when it is taken from there (section 3.3.2).
  */
 #include "internal.h"
 
@@ -24,8 +22,12 @@ uint64_t *array_flush_stale(Array *a, uint32_t entry)
 }
 
 /*
- * Prefetches along the queue, which is long, and whose pages were read long
- * ago: each line when the line that leads to it is there.
+ * Prefetches records of the next flush requests in d's low-priority queue. The
+ * queue is long, so their pages were read long ago and are in no cache of the
+ * processor. Records are linked: the first entry's page gives its neighbours in
+ * the dirty list, the second entry gives its page and set, and its link gives
+ * the third entry. A record is prefetched when the record with the link to it
+ * has been, by an earlier call.
  */
 static void low_fetch(const Array *a, const Drive *d)
 {

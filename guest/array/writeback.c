@@ -1,24 +1,28 @@
 /*
- * Dirty pages, from the write that made them so to the end of the I/O that made
- * them clean, or did not.
+ * Dirty pages, from the change that makes a page dirty to the end of the I/O
+ * that writes it.
  *
- * Dirty pages that no write carries yet are listed, drive by drive, in the
- * order of epochs, so that a barrier finds what it must wait for at the head of
- * the lists.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Dirty pages that no write carries yet are in their drive's dirty list, in the
+ * order of epochs. So the pages that a flush waits for are at the heads of
+ * these lists.
  */
 #include "internal.h"
 
 /* ---- The lists --------------------------------------------------------- */
 
-/* Returns the link to the page behind one; NONE: to the list's first. */
+/*
+ * Returns the link to the page that follows `page` in the dirty list; page
+ * NONE: the link to the first page.
+ */
 static uint32_t *link_after(Array *a, Drive *d, uint32_t page)
 {
     return page == NONE ? &d->dirty_first : &a->pages[page].next;
 }
 
-/* Returns the link back to the page before one; NONE: to the list's last. */
+/*
+ * Returns the link to the page that precedes `page` in the dirty list; page
+ * NONE: the link to the last page.
+ */
 static uint32_t *link_before(Array *a, Drive *d, uint32_t page)
 {
     return page == NONE ? &d->dirty_last : &a->pages[page].prev;
@@ -30,7 +34,7 @@ static void list_add(Array *a, uint32_t page)
     Drive *d = &a->drives[p->drive];
     uint32_t before = d->dirty_last;
 
-    /* A page mostly joins at the end, except after a failed write. */
+    /* a page joins near the end, unless a write of old data failed */
     while (before != NONE && a->pages[before].epoch > p->epoch) {
         before = a->pages[before].prev;
     }
@@ -52,9 +56,9 @@ static void list_remove(Array *a, uint32_t page)
 /* ---- Marks ------------------------------------------------------------- */
 
 /*
- * Stores of marks are ordered for a reader after the process was killed. The
- * request that changes a page ends later: array_submit() and array_io_done()
- * report it last of all.
+ * Sets a buffer's mark. Another process reads the marks if this one was killed,
+ * so the stores must be in order. The request that changes the page is reported
+ * later: array_submit() and array_io_done() do that last.
  */
 static void mark(Array *a, uint32_t buffer, uint64_t value)
 {
@@ -65,7 +69,7 @@ static void mark(Array *a, uint32_t buffer, uint64_t value)
 
 /* ---- Becoming dirty ---------------------------------------------------- */
 
-/* True when a write under way carries the buffer. */
+/* True when an I/O under way writes the buffer. */
 static bool is_sent(const Array *a, const Page *p, uint32_t buffer)
 {
     return p->io && page_io(a, p)->buffer == buffer;
@@ -81,7 +85,7 @@ uint32_t array_page_unshare(Array *a, uint32_t page, bool whole)
     if (!sent && !marked) {
         return old;
     }
-    /* Spares suffice for each I/O that can be under way, and one more. */
+    /* spares suffice for each slot's I/O and one change */
     p->buffer = a->spares[--a->n_spares];
     if (a->config.memory && !whole) {
         array_copy(array_buffer(a, p->buffer), array_buffer(a, old),
@@ -96,7 +100,9 @@ void array_page_dirtied(Array *a, uint32_t page, uint32_t old)
     Page *p = &a->pages[page];
 
     if (a->flags[page] & PAGE_FAILED) {
-        /* The application tries again, so the drive does, too. */
+        /*
+         * the application wrote the page again: its write is tried again, too
+         */
         a->flags[page] &= ~PAGE_FAILED;
         p->tries = 0;
     }
@@ -129,7 +135,7 @@ void array_page_forget(Array *a, uint32_t page)
         a->sets[set_of_page(a, page)].unclean--;
     }
     mark(a, p->buffer, 0);
-    p->flush = NONE; /* a request still queued is stale now */
+    p->flush = NONE; /* a flush request still queued is stale now */
     p->tries = 0;
     a->hits[page] = 0;
     a->flags[page] = 0;
@@ -153,19 +159,23 @@ void array_page_writing(Array *a, uint32_t page, ArrayIo *io)
     }
     a->flags[page] &= ~(PAGE_DIRTY | PAGE_HIGH | PAGE_ASKED);
     a->flags[page] |= PAGE_WRITING;
-    p->flush = NONE; /* a request still queued is stale now */
+    p->flush = NONE; /* a flush request still queued is stale now */
     p->io = io->slot + 1;
     io->epoch = p->epoch;
     io->buffer = p->buffer;
 }
 
-/* The page owes again what the I/O carried, besides what was written since. */
+/*
+ * Called when the I/O that wrote the page's data of `epoch` has failed: that
+ * data is unwritten again, beside data that has changed since.
+ */
 static void write_failed(Array *a, uint32_t page, uint64_t epoch)
 {
     Page *p = &a->pages[page];
 
     if (a->flags[page] & PAGE_DIRTY) {
-        array_epoch_paid(a, p->epoch); /* the older debt stands for both */
+        /* the page counts for the older epoch only */
+        array_epoch_paid(a, p->epoch);
     }
     a->flags[page] |= PAGE_DIRTY;
     p->epoch = epoch;
@@ -174,7 +184,9 @@ static void write_failed(Array *a, uint32_t page, uint64_t epoch)
         array_page_write_soon(a, page);
         return;
     }
-    /* All that waits for the page is told; later flushes try again. */
+    /*
+     * Flushes that wait for the page fail; later flushes try its write again.
+     */
     a->stats.failed++;
     p->tries = 0;
     a->flags[page] |= PAGE_FAILED;
