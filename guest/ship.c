@@ -1,12 +1,11 @@
 /*
- * ship RESOURCE: copies standard input into a PCI BAR that the host sees as a
- * file
+ * ship RESOURCE: copies standard input into a PCI BAR, which the host sees as a
+ * file.
  *
  * Layout: u64 magic "SCARPTAR", u64 length, the bytes. The magic is stored
- * last, so that a guest that dies half-way has shipped nothing. No C library:
- * the compiler (trixie's tcc) then needs no headers and the program no loader.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * last, so that a guest that dies half-way has shipped nothing. The program
+ * uses no C library: the compiler (trixie's tcc) then needs no headers, and the
+ * program no loader.
  */
 typedef unsigned long u64;
 
@@ -50,7 +49,7 @@ void start(u64 *stack)
     if (fd < 0 || sys6(SYS_FSTAT, fd, (long)stat, 0, 0, 0, 0) < 0) {
         leave(3);
     }
-    /* st_size is the seventh word; PROT_READ | PROT_WRITE, MAP_SHARED */
+    /* word 6 is st_size; 3: PROT_READ | PROT_WRITE; 1: MAP_SHARED */
     map = (unsigned char *)sys6(SYS_MMAP, 0, stat[6], 3, 1, fd, 0);
     if ((u64)map > (u64)-4096) {
         leave(4);

@@ -1,12 +1,10 @@
 /*
- * scarp-reads [OPTION]... /dev/nvme0n1: random reads, some of which have an
- * access latency
+ * scarp-reads [OPTION]... /dev/nvme0n1: random reads, of which some carry an
+ * access latency.
  *
- * NVMe commands go through io_uring, as no other interface of the kernel
- * carries a read's access latency. Prints the latencies of either kind as one
- * line of JSON, in ns.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The reads go as NVMe commands through io_uring, because no other interface of
+ * the kernel carries a read's access latency. The program prints the latencies
+ * of reads with and without it as one line of JSON, in ns.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -142,7 +140,7 @@ static void *zeroed(size_t n, size_t size)
     return memory;
 }
 
-/* Opens the character device of the same name, which takes commands. */
+/* Opens the namespace's character device, which takes NVMe commands. */
 static int open_generic(const char *device)
 {
     char path[64];

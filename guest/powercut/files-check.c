@@ -1,10 +1,9 @@
 /*
- * scarp-files check: finds promises that were broken.
+ * scarp-files check: finds broken promises.
  *
- * A promise holds until something else is done to the same thing: a newer
- * version than the promised one may be there as well.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A promise about a file, block or log holds until the next promise about it. A
+ * version that is newer than the promised one is no broken promise: it was on
+ * the drive before it could be promised.
  */
 #include "files.h"
 
@@ -17,9 +16,10 @@
 #include <unistd.h>
 
 typedef struct {
-    uint64_t version; /* at least this one; 0: no promise */
+    uint64_t version; /* the least version; 0: no promise */
     uint64_t at_ns;
-    bool may_go; /* it may be deleted; if gone, made anew */
+    /* a deletion has begun: the file may be gone, and made again */
+    bool may_go;
     bool gone;
 } Promised;
 
@@ -39,7 +39,7 @@ static void lost(const char *path, const Promised *p, const char *what)
     broken++;
 }
 
-/* Reads a file into bytes; -1: it is not there. */
+/* Reads a file into bytes[]. Returns its length; -1: there is no such file. */
 static ssize_t read_file(const char *path)
 {
     int fd = open(path, O_RDONLY);

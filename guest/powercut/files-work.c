@@ -1,18 +1,15 @@
 /*
- * scarp-files work: makes files durable in all ways there are, and writes each
- * success down as a promise.
+ * scarp-files work: makes files durable in each way that Linux has, and writes
+ * down each success as a promise. What the lines promise:
  *
- *  file W/f V     replaced by version V: written aside, fsync, rename, fsync
- *  of
- *                 the folder
- *  going W/f      is about to be deleted
- *  gone W/f V     was deleted, and the folder synced; its last version was V
- *  log W/log N    has N records: appended, fdatasync
- *  block W/b I V  block I is of version V: written in place, fdatasync
- *  (blocks),
- *                 or with O_DIRECT and O_DSYNC (direct)
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ *   file W/f V     file f has version V: written to another file, fsync,
+ *                  rename, fsync of the folder
+ *   going W/f      file f is about to be deleted
+ *   gone W/f V     file f was deleted, and the folder synced; its last
+ *                  version was V
+ *   log W/log N    the log has N records: appended, fdatasync
+ *   block W/b I V  block I of file b has version V: written in place, with
+ *                  fdatasync (blocks) or O_DIRECT and O_DSYNC (direct)
  */
 #define _GNU_SOURCE /* O_DIRECT, sync_file_range() */
 #include "files.h"
@@ -32,8 +29,8 @@ typedef struct {
     char folder[512];
     int folder_fd, log_fd, blocks_fd, direct_fd;
     uint64_t random;
-    uint64_t version; /* the last one of anything */
-    uint64_t file[FILES]; /* version of each; 0: it is not there */
+    uint64_t version; /* version that was given out last */
+    uint64_t file[FILES]; /* version of each file; 0: there is none */
     uint64_t gone[FILES];
     uint64_t records;
     void *bytes;
@@ -63,7 +60,7 @@ static void write_all(int fd, const void *bytes, size_t n, const char *what)
     must(write(fd, bytes, n) == (ssize_t)n, what);
 }
 
-/* Returns a path in the worker's folder; the next call overwrites it. */
+/* Returns a path in the worker's folder, valid until the next call. */
 static const char *path(const Worker *w, const char *format, unsigned number)
 {
     static char text[1024];
@@ -116,7 +113,10 @@ static void append(Worker *w)
     promise("log w%u/log %llu", w->worker, (unsigned long long)w->records);
 }
 
-/* Each sector has its version, as a write in place may be torn. */
+/*
+ * Fills w->bytes with block i. Each sector has the version, because a power cut
+ * may tear a write in place.
+ */
 static void fill_block(Worker *w, char kind, unsigned i)
 {
     w->version++;
@@ -139,7 +139,7 @@ static void overwrite(Worker *w, const char *name, int fd, bool sync)
             (unsigned long long)w->version);
 }
 
-/* Writes without waiting, so that there is something in the drive's cache. */
+/* Writes a file without waiting, so that the drive's cache has data to lose. */
 static void noise(Worker *w)
 {
     int fd = open(path(w, "noise%u", draw(w, 4)), O_WRONLY | O_CREAT, 0666);

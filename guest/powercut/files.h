@@ -1,7 +1,6 @@
 /*
- * The contents that scarp-files writes: each word tells what it is.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The contents that scarp-files writes: each word follows from its place, its
+ * file and its version, so that a misplaced or torn word is found.
  */
 #ifndef SCARP_FILES_H
 #define SCARP_FILES_H
@@ -11,17 +10,18 @@
 #include <stdint.h>
 
 enum {
-    WORKERS = 3,         /* folders w0, w1, …, a process each */
-    FILES = 12,          /* of a folder: f0, f1, … */
-    BLOCKS = 32,         /* of blocks, and of direct */
+    WORKERS = 3,         /* processes; each has a folder w0, w1, … */
+    FILES = 12,          /* files of a folder: f0, f1, … */
+    BLOCKS = 32,         /* blocks of the files "blocks" and "direct" */
     BLOCK_BYTES = 4096,
     SECTOR_BYTES = 512,
-    RECORD_BYTES = 256,  /* of log */
-    FILE_BYTES = 65536,  /* at most */
+    RECORD_BYTES = 256,  /* length of a record of the log */
+    FILE_BYTES = 65536,  /* the longest file */
 };
 
 /*
- * Returns the 64-bit word at this place of contents with this tag and version.
+ * Returns the 64-bit word number `at` of the contents that this tag and version
+ * have.
  */
 static inline uint64_t files_word(uint64_t tag, uint64_t version, uint64_t at)
 {
@@ -32,7 +32,7 @@ static inline uint64_t files_word(uint64_t tag, uint64_t version, uint64_t at)
     return x ^ x >> 31;
 }
 
-/* Fills bytes with contents, whose first word is the version. */
+/* Fills n bytes with contents. Their first word is the version. */
 static inline void files_fill(void *bytes, size_t n, uint64_t tag,
                               uint64_t version)
 {
@@ -43,7 +43,7 @@ static inline void files_fill(void *bytes, size_t n, uint64_t tag,
     }
 }
 
-/* True when bytes are whole contents of one version, which is then *version. */
+/* True when the n bytes are contents of one version; sets *version to it. */
 static inline bool files_read(const void *bytes, size_t n, uint64_t tag,
                               uint64_t *version)
 {
@@ -61,7 +61,7 @@ static inline bool files_read(const void *bytes, size_t n, uint64_t tag,
     return true;
 }
 
-/* Returns the tag of a thing: its worker, its kind, its number. */
+/* Returns the tag of a worker's file, block or record. */
 static inline uint64_t files_tag(unsigned worker, char kind, unsigned number)
 {
     return (uint64_t)worker << 40 | (uint64_t)(unsigned char)kind << 32 | number;

@@ -1,8 +1,4 @@
-/*
- * Promises to a workload, written down outside of the drive.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* Promises that a drive has made to a workload, written down outside of it. */
 #include "promise.h"
 
 #include <fcntl.h>
@@ -36,7 +32,7 @@ static void begin(void)
 void promise(const char *format, ...)
 {
     /*
-     * On the virtual clock this counter is the time of the machine and of the
+     * On the virtual clock this counter is the time of the machine and the
      * drive.
      */
     uint64_t now_ns = __rdtsc();
@@ -55,7 +51,7 @@ void promise(const char *format, ...)
         exit(1);
     }
     line[n++] = '\n';
-    /* A single write keeps the line apart from those of other processes. */
+    /* a single write() keeps the line apart from those of other processes */
     if (write(promises, line, n) != n) {
         perror("promises");
         exit(1);

@@ -1,15 +1,12 @@
-/*
- * Promises to a workload, written down outside of the drive.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* Promises that a drive has made to a workload, written down outside of it. */
 #ifndef SCARP_PROMISE_H
 #define SCARP_PROMISE_H
 
 /*
  * Appends a line to $SCARP_OUT/promises: the drive's time in nanoseconds, then
- * the text. The caller has seen a system call return before. Several processes
- * may call it at once. Ends the program on failure.
+ * the text. A promise is made when the system call that makes data durable has
+ * returned. Several processes may call this at once. A failure ends the
+ * program.
  */
 void promise(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

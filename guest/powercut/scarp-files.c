@@ -1,7 +1,5 @@
 /*
- * scarp-files: a workload of files that are made durable, and its check.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * scarp-files: a workload that makes files durable, and the check of its files.
  */
 #include "files.h"
 

@@ -1,8 +1,4 @@
-/*
- * scarp-promise WORD...: writes down a promise to a script
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* scarp-promise WORD...: writes down a promise, for a shell script */
 #include "promise.h"
 
 #include <stdio.h>

@@ -1,11 +1,10 @@
 /*
  * scarp-scheme DEVICE [SCHEME[:KEY=VALUE,…]]: the drive's GC scheme
  *
- * Prints the running scheme, or switches to another (vendor admin command 0xC1)
- * and, if that is refused, says why (vendor log page 0xCB). hw/flash-scheme.c
- * has the layouts.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * With one argument the program prints the running scheme. With two it switches
+ * to another scheme (vendor admin command 0xC1); if the drive refuses that, the
+ * program prints the reason (vendor log page 0xCB). hw/flash-scheme.c has the
+ * layouts.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -46,7 +45,7 @@ int main(int argc, char **argv)
         return 2;
     }
     device = argv[1];
-    /* libnvme takes the name of a device in /dev. */
+    /* libnvme wants the name of a device in /dev, not its path. */
     slash = strrchr(device, '/');
     fd = nvme_open(slash ? slash + 1 : device);
     if (fd < 0) {

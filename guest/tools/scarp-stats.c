@@ -1,10 +1,9 @@
 /*
  * scarp-stats [/dev/nvme0] [NAME…]: the drive's statistics, by name
  *
- * Reads vendor log page 0xCA (layout: ftl/scarp.h) with libnvme. The names come
- * from ftl/stat: scarplib's guest/image.py writes scarp-stats-names.h.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The program reads vendor log page 0xCA (layout: ftl/scarp.h) with libnvme.
+ * The names are in scarp-stats-names.h, which scarplib's guest/image.py makes
+ * from ftl/stat.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -45,7 +44,7 @@ int main(int argc, char **argv)
     const char *device = argc > 1 ? argv[1] : "/dev/nvme0";
     static struct page page;
     int found = 0, status;
-    /* libnvme takes the name of a device in /dev. */
+    /* libnvme wants the name of a device in /dev, not its path. */
     const char *slash = strrchr(device, '/');
     int fd = nvme_open(slash ? slash + 1 : device);
 
@@ -61,8 +60,8 @@ int main(int argc, char **argv)
         return 1;
     }
     /*
-     * The page may have more fields, behind the known ones: a newer drive's, or
-     * the lateness of a drive on real time.
+     * Behind the known fields the page may have others: those of a newer drive,
+     * or the lateness of a drive on real time.
      */
     if (memcmp(page.magic, "SCARPST1", 8) || page.count < COUNT) {
         fprintf(stderr, "scarp-stats: %s: %u fields of another layout, at "

@@ -9,19 +9,18 @@ struct SimDrives {
     uint32_t n;
     ScarpDrive *drive[ARRAY_MAX_DRIVES];
     int64_t next_ns[ARRAY_MAX_DRIVES];
-    /*
-     * Drives that have completed commands, or might: a stack, each drive once.
-     */
+    /* Drives that may have completed commands: a stack with each drive once. */
     uint32_t touched[ARRAY_MAX_DRIVES], n_touched;
     bool is_touched[ARRAY_MAX_DRIVES];
-    uint32_t first; /* first drive with the next event, as computed */
-    bool alone;     /* no other drive has an event then */
+    uint32_t first; /* the first drive with the earliest next event */
+    bool alone;     /* no other drive has an event at that time */
     SimDriveDone *done;
     void *opaque;
 };
 
 /*
- * Each drive has its own seed, so that the drives' collections are not in step.
+ * Returns the seed of a drive. Each drive has another seed, so that the
+ * collections of the drives are not in step.
  */
 static uint64_t seed_of(const SimOptions *o, uint32_t index)
 {
@@ -29,8 +28,9 @@ static uint64_t seed_of(const SimOptions *o, uint32_t index)
 }
 
 /*
- * Returns the path of the aged drive's image: its name is made of all that the
- * drive depends on but the engine's version, which the engine itself checks.
+ * Returns the path of the image of the drive, aged. The name has a digest of
+ * all that the aged drive depends on, except for the engine's version: the
+ * engine checks that itself.
  */
 static char *image_path(const SimOptions *o, uint32_t index, GError **error)
 {
@@ -187,7 +187,7 @@ bool sim_drives_reap(SimDrives *drives)
     return any;
 }
 
-/* Called for every event: one pass also finds the drive. */
+/* Called for every event, so one pass finds both the time and the drive. */
 int64_t sim_drives_next_ns(SimDrives *drives)
 {
     const int64_t *next_ns = drives->next_ns;
@@ -215,7 +215,7 @@ void sim_drives_run(SimDrives *drives, int64_t now_ns)
 
             scarp_run(drive, now_ns);
             touch(drives, i);
-            /* No command ended, so nothing follows on another drive either. */
+            /* no command ended, so no other drive has got an event now */
             if (!sim_drives_reap(drives) && drives->alone) {
                 return;
             }

@@ -5,7 +5,7 @@
  */
 #include "sim.h"
 
-/* Quantile by nearest rank; 0 of an empty array. */
+/* Returns the quantile by nearest rank; 0 if the array is empty. */
 static int64_t quantile(const GArray *sorted, uint64_t permillion)
 {
     uint64_t rank = (sorted->len * permillion + 999999) / 1000000;

@@ -104,10 +104,13 @@ static const OptionRange ranges[] = {
     { "seed", &seed, 0, G_MAXINT32 },
 };
 
-/* Value of a number that was not given: no range includes it. */
+/* Stands for a number that was not given. No range includes it. */
 #define NOT_GIVEN G_MININT64
 
-/* A record has every option except for the drives' and their ageing. */
+/*
+ * False, with *error set, if --replay was given with an option that a record
+ * has itself. A record has all but the options for the drives and their ageing.
+ */
 static bool alone_with_replay(const bool *number_given, GError **error)
 {
     static const char *const allowed[] = { "fill-permille", "seed", NULL };
@@ -128,7 +131,7 @@ static bool alone_with_replay(const bool *number_given, GError **error)
 }
 
 /*
- * Parses the options; number_given: for each entry, whether it is a number that
+ * Parses the options. number_given[i] becomes true if entry i is a number and
  * was given.
  */
 static bool parse(int *argc, char ***argv, bool *number_given, GError **error)
@@ -163,7 +166,7 @@ static bool parse(int *argc, char ***argv, bool *number_given, GError **error)
     return good && *argc == 1;
 }
 
-/* Refuses options of other modes: here they would do nothing. */
+/* Refuses options of other modes, as they would do nothing in this one. */
 static bool of_this_mode(SimMode chosen, const bool *number_given,
                          GError **error)
 {
@@ -184,7 +187,7 @@ static bool of_this_mode(SimMode chosen, const bool *number_given,
     return true;
 }
 
-/* An output must not overwrite an input. */
+/* False, with *error set, if an output would overwrite an input. */
 static bool files_apart(GError **error)
 {
     const OptionFile files[] = {
@@ -279,7 +282,10 @@ static void print_keys(void)
     }
 }
 
-/* Writes in place: a device, a pipe or a link stays one. */
+/*
+ * Writes text to the file json, or to standard output. An existing device, pipe
+ * or link is written to, and not replaced.
+ */
 static bool write_text(const char *text, GError **error)
 {
     FILE *out = json ? fopen(json, "w") : stdout;

@@ -1,10 +1,8 @@
 /*
- * Replays a record (../record.h): a new core gets the same inputs in the same
- * order, and must decide the same. Its I/O goes to simulated drives. The core
- * hears of the end of an I/O where the record says so; if the simulated drive
- * has not done it by then, the replay waits for the drive.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Replay of a record (../record.h): a new core gets the recorded inputs in
+ * their order, and must make the recorded decisions. Its I/O goes to simulated
+ * drives. The core hears of the end of an I/O where the record says so; if the
+ * simulated drive is slower, the replay waits for the drive.
  */
 #include "sim.h"
 
@@ -13,24 +11,24 @@
 #include <errno.h>
 #include <string.h>
 
-/* After the last input drives need time to end their work. */
+/* The last time of an input: drives need time after it to end their work. */
 #define LAST_NS ((uint64_t)SCARP_TIME_LAST / 2)
 
 typedef struct {
     const char *path;
     FILE *stream;
-    uint64_t number; /* of the line */
+    uint64_t number; /* of the line in the file */
     char line[ARRAY_RECORD_LINE];
-    bool more;       /* line has an input */
+    bool more;       /* line[] has an input that is not used yet */
 
     ArrayConfig config;
     Array *array;
     SimDrives *drives;
     ScarpCmd *cmds;  /* [drives × slots] */
-    ArrayIo **ios;   /* [drives × slots]: sent, end not yet told */
-    bool *ended;     /* [drives × slots]: done by the simulated drive */
-    GHashTable *requests; /* requests that the core has, owned */
-    GQueue decided;  /* lines (owned) since the core's last input */
+    ArrayIo **ios;   /* [drives × slots]: I/O that has not ended */
+    bool *ended;     /* [drives × slots]: the drive has done the I/O */
+    GHashTable *requests; /* requests that the core has; owned here */
+    GQueue decided;  /* lines of decisions since the last input; owned */
     int64_t now_ns;
     SimReplay *result;
 } Replay;
@@ -56,7 +54,9 @@ static bool unreadable(const char *path, GError **error)
     return false;
 }
 
-/* Reads a line; false: it is incomplete, or unreadable. */
+/*
+ * Reads a line. False, with *error set: the line is incomplete or unreadable.
+ */
 static bool next_line(Replay *r, GError **error)
 {
     r->more = fgets(r->line, sizeof(r->line), r->stream);
@@ -234,7 +234,10 @@ static bool ask(Replay *r, GError **error)
 
 /* ---- A whole replay ---------------------------------------------------- */
 
-/* The first line has all keys, so none depends on this core's defaults. */
+/*
+ * Reads the record's first line. It has all keys, so none of them depends on
+ * the defaults of this core.
+ */
 static bool header(Replay *r, uint64_t *drive_bytes, GError **error)
 {
     char keys[ARRAY_RECORD_LINE], why[ARRAY_ERROR_BYTES];

@@ -1,11 +1,10 @@
 /*
- * Threads of an application on the array, or on the drives without one.
+ * Simulated threads of an application, on the array or on drives without an
+ * array.
  *
- * A thread has depth requests outstanding and spends host_ns on each, one after
- * the other. The clock has only the threads' submissions and the drives'
- * events.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A thread has `depth` requests outstanding. It spends host_ns on each request,
+ * one after the other. The clock goes from event to event: of drives, of turns,
+ * and of threads that submit.
  */
 #include "sim.h"
 
@@ -16,9 +15,9 @@
 #include <string.h>
 
 typedef struct {
-    ArrayRequest request; /* first member: the array returns this */
-    ScarpCmd cmd;         /* for a drive, without an array */
-    GList link;           /* in its drive's queue, or among idle clients */
+    ArrayRequest request; /* must be first: the array gives it back */
+    ScarpCmd cmd;         /* for a drive, if there is no array */
+    GList link;           /* in the queue of its drive, or in Thread.idle */
     uint32_t thread, drive;
     int64_t begin_ns;
     bool measured;
@@ -26,12 +25,12 @@ typedef struct {
 
 typedef struct {
     GQueue idle;     /* clients that may submit */
-    int64_t busy_ns; /* it works until then */
+    int64_t busy_ns; /* the thread works until then */
     SimRandom random;
-    uint64_t since;       /* requests since its last barrier */
+    uint64_t since;       /* requests since the thread's last flush */
     ArrayRequest barrier;
-    bool waits;           /* for its barrier; submits nothing */
-    int64_t barrier_ns;   /* submission of the barrier */
+    bool waits;           /* the thread waits for its flush */
+    int64_t barrier_ns;   /* when the flush was submitted */
 } Thread;
 
 typedef struct {
@@ -42,18 +41,18 @@ typedef struct {
     SimTurns *turns; /* or NULL */
     FILE *record;    /* or NULL */
     ArrayConfig config;
-    ScarpCmd *cmds;  /* [drives][slots], for an array */
-    GQueue *queues;  /* [drives] of clients, without an array */
+    ScarpCmd *cmds;  /* [drives][slots], if there is an array */
+    GQueue *queues;  /* [drives] of clients, if there is no array */
     uint32_t *on_drive;
     Thread *threads;
     Client *clients;
     uint32_t n_threads;
-    int64_t *next_ns;  /* [n_threads]: next submission; see thread_at() */
-    uint32_t first;    /* the first thread of the next submission */
+    int64_t *next_ns;  /* [n_threads]: time of the next submission */
+    uint32_t first;    /* the first thread with the earliest next_ns */
     bool first_known;
     uint64_t pages;  /* of the array, or of each drive */
     uint64_t submitted, completed, warmup;
-    ArrayRequest last; /* the barrier at the end */
+    ArrayRequest last; /* the flush at the end */
     bool last_out;
     uint64_t failed;  /* requests that ended with an error */
     int64_t now_ns, begin_ns;
@@ -195,7 +194,8 @@ static void last_barrier(Sim *sim)
 }
 
 /*
- * Submits a barrier, for which the thread waits, as a caller of fsync() does.
+ * Submits a flush of the array. The thread submits nothing until it has ended,
+ * as a caller of fsync() waits.
  */
 static void thread_barrier(Sim *sim, Thread *thread)
 {
@@ -298,7 +298,10 @@ static void thread_submit(Sim *sim, Thread *thread)
     }
 }
 
-/* Computed only after a change: drives have many more events than threads. */
+/*
+ * Returns the time of the next submission of any thread. The minimum is
+ * computed only after a change: drives have far more events than threads.
+ */
 static int64_t threads_next_ns(Sim *sim)
 {
     if (sim->stopping) {
@@ -370,7 +373,7 @@ static bool setup(Sim *sim, GError **error)
     if (!sim->drives) {
         return false;
     }
-    /* A part of a striping unit at a drive's end is not used. */
+    /* a part of a striping unit at the end of a drive is not used */
     bytes = sim_drives_bytes(sim->drives) / sim->config.stripe_bytes *
             sim->config.stripe_bytes;
     for (uint32_t i = 0; i < o->drives; i++) {
@@ -402,7 +405,7 @@ static bool setup(Sim *sim, GError **error)
         array_record_begin(sim->record, &sim->config);
     }
     if (o->mode != SIM_INDEPENDENT) {
-        /* Whole units fill all drives alike. */
+        /* whole striping units: the same number on each drive */
         uint64_t unit = sim->config.stripe_bytes / sim->config.page_bytes;
 
         sim->pages = sim->pages / unit * unit * o->drives;
@@ -489,7 +492,7 @@ static void clear(Sim *sim)
     g_free(sim->on_drive);
 }
 
-/* Runs until nothing happens any more. */
+/* Runs until nobody has an event any more. */
 static void drain(Sim *sim)
 {
     for (;;) {

@@ -2,10 +2,9 @@
  * The array's core on simulated drives: declarations that the program's files
  * share.
  *
- * One thread, one clock, in whole nanoseconds; the same options give the same
- * bytes. The program uses the engine only through its public header.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The program has one thread and one clock, of whole nanoseconds. The same
+ * options give the same bytes. The program uses the engine only through its
+ * public header.
  */
 #ifndef ARRAY_SIM_H
 #define ARRAY_SIM_H
@@ -21,7 +20,7 @@ typedef enum {
     SIM_STRIPED,     /* striped over the drives, no cache */
     SIM_CACHED,      /* the array without its flusher */
     SIM_FLUSHER,     /* the array */
-    SIM_COORDINATED, /* the array, its drives taking turns to collect */
+    SIM_COORDINATED, /* the array; its drives take turns in collecting */
     SIM_MODES
 } SimMode;
 
@@ -38,26 +37,29 @@ typedef struct {
     uint32_t drives;
     uint32_t threads;        /* 0: one a drive */
     uint32_t depth;          /* requests outstanding in each */
-    uint32_t drive_slots;    /* without a cache: most I/O on a drive at once */
+    uint32_t drive_slots;    /* most I/O on a drive at once, without a cache */
     int64_t host_ns;         /* a thread's time for a request */
     bool zipf;               /* exponent 1; else uniform */
     uint32_t read_permille;
     uint32_t request_bytes;  /* a page, or a divisor of one */
-    uint32_t fill_permille; /* of the drives: aged, and in use */
-    bool fresh;              /* not aged: no collection has ever run */
+    uint32_t fill_permille; /* part of each drive that is aged and addressed */
+    bool fresh;              /* drives are not aged: no collection has run */
     const char *images;      /* folder of aged drives, or NULL */
     const char *record;      /* file for the core's record, or NULL */
     uint64_t warmup;         /* requests; UINT64_MAX: four times the cache */
-    uint64_t requests;       /* measured */
-    uint64_t barrier_every;  /* requests of a thread; 0: no barriers */
+    uint64_t requests;       /* requests that are measured */
+    uint64_t barrier_every;  /* a thread flushes after so many; 0: never */
     int64_t turn_ns;         /* length of a turn */
     uint32_t turn_drives;    /* drives that collect at a time */
-    uint32_t turn_free_blocks; /* free blocks of each plane to collect up to */
+    uint32_t turn_free_blocks; /* of each plane, at the end of a turn */
 } SimOptions;
 
 /* ---- workload.c -------------------------------------------------------- */
 
-/* A generator of Scarp's own, so that results do not depend on a library's. */
+/*
+ * A generator of random numbers. It is Scarp's own, so that results do not
+ * depend on a library's version.
+ */
 typedef struct {
     uint64_t state;
 } SimRandom;
@@ -65,17 +67,18 @@ typedef struct {
 uint64_t sim_random(SimRandom *random);
 uint64_t sim_below(SimRandom *random, uint64_t n); /* uniform in [0, n) */
 /*
- * Returns rank 0 … n - 1 with weight 1 / (rank + 1), exactly, in integers only.
+ * Returns a rank from 0 to n - 1, drawn with weight 1 / (rank + 1). The weights
+ * are exact: all arithmetic is in integers.
  */
 uint64_t sim_zipf(SimRandom *random, uint64_t n);
-/* Returns the place of a rank: adjacent ranks lie far apart. */
+/* Returns the page of a rank. Pages of adjacent ranks lie far apart. */
 uint64_t sim_scatter(uint64_t rank, uint64_t n);
 
 /* ---- drives.c ---------------------------------------------------------- */
 
 typedef struct SimDrives SimDrives;
 
-/* Called when a command has ended; may submit others. */
+/* Called when cmd has ended. It may submit other commands. */
 typedef void SimDriveDone(void *opaque, ScarpCmd *cmd);
 
 SimDrives *sim_drives_new(const SimOptions *options, SimDriveDone *done,
@@ -86,27 +89,36 @@ ScarpDrive *sim_drives_get(const SimDrives *drives, uint32_t index);
 void sim_drives_submit(SimDrives *drives, uint32_t index, ScarpCmd *cmd,
                        int64_t now_ns);
 /*
- * Submits an I/O of the array's core to a drive as a command; io becomes
- * cmd->opaque.
+ * Submits io, an I/O of the array's core, to its drive as the command cmd.
+ * cmd->opaque becomes io.
  */
 void sim_drives_issue(SimDrives *drives, ArrayIo *io, ScarpCmd *cmd,
                       int64_t now_ns);
 /* Returns the time of the next event of any drive. */
 int64_t sim_drives_next_ns(SimDrives *drives);
-/* Runs what is due at now_ns, which sim_drives_next_ns() has just returned. */
+/*
+ * Runs the drives whose next event is at now_ns. sim_drives_next_ns() has
+ * returned now_ns, and the drives have not changed since.
+ */
 void sim_drives_run(SimDrives *drives, int64_t now_ns);
-/* Reaps commands that ended at their submission; true: there were some. */
+/*
+ * Takes commands that have ended since the last call, and calls SimDriveDone
+ * for each. True: there were some.
+ */
 bool sim_drives_reap(SimDrives *drives);
 /* Asks a drive to begin no collection before until_ns. */
 void sim_drives_hold(SimDrives *drives, uint32_t index, int64_t until_ns,
                      int64_t now_ns);
 /*
- * Lets a drive collect, and begins a collection in each plane with fewer free
- * blocks.
+ * Ends a drive's hold, and begins a collection in each plane that has fewer
+ * than free_blocks free blocks.
  */
 void sim_drives_collect(SimDrives *drives, uint32_t index,
                         uint32_t free_blocks, int64_t now_ns);
-/* Brings all drives to rest and checks their laws; false and *error set. */
+/*
+ * Brings all drives to rest and checks their laws. False, with *error set: a
+ * law is broken.
+ */
 bool sim_drives_end(SimDrives *drives, GError **error);
 
 /* ---- turns.c ----------------------------------------------------------- */
@@ -115,10 +127,13 @@ typedef struct SimTurns SimTurns;
 
 SimTurns *sim_turns_new(const SimOptions *options, SimDrives *drives);
 void sim_turns_free(SimTurns *turns);
-/* Time of the next turn; then run() or end() is called, after the drives. */
+/*
+ * Returns the time of the next call of sim_turns_run(). At that time the caller
+ * runs the drives first.
+ */
 int64_t sim_turns_next_ns(const SimTurns *turns);
 void sim_turns_run(SimTurns *turns, int64_t now_ns);
-/* Releases all drives from their holds. */
+/* Ends the hold of every drive, and all turns. */
 void sim_turns_end(SimTurns *turns, int64_t now_ns);
 
 /* ---- run.c ------------------------------------------------------------- */
@@ -126,7 +141,7 @@ void sim_turns_end(SimTurns *turns, int64_t now_ns);
 typedef struct {
     uint64_t completed; /* requests in the measured part */
     int64_t ns;         /* length of the measured part */
-    int64_t end_ns;     /* on the drives' clock, all drives at rest */
+    int64_t end_ns;     /* when all drives had come to rest */
     GArray *read_ns, *write_ns, *barrier_ns; /* latencies (int64_t), sorted */
     ArrayStats array;   /* of the measured part; zeroes: no array */
     struct {
@@ -135,26 +150,29 @@ typedef struct {
     } drive[ARRAY_MAX_DRIVES];
 } SimResult;
 
-/* False and *error set: result is useless. */
+/* False, with *error set: the run failed, and result is useless. */
 bool sim_run(const SimOptions *options, SimResult *result, GError **error);
 void sim_result_clear(SimResult *result);
-/* Returns one line; g_free() it. */
+/* Returns the result as one line of JSON; g_free() it. */
 char *sim_json(const SimOptions *options, const SimResult *result);
 
 /* ---- replay.c ---------------------------------------------------------- */
 
 typedef struct {
     uint64_t requests, ios; /* ended requests; I/O sent to drives */
-    uint64_t late;    /* I/O whose recorded end came before the drive's */
+    uint64_t late;    /* I/O whose recorded end came before its drive's */
     uint64_t gc_runs; /* of all drives */
     uint32_t drives;
     ArrayStats array;
 } SimReplay;
 
-/* False and *error set: the core decided differently, or the input is bad. */
+/*
+ * Replays the record at path. False, with *error set: the core decided
+ * differently than the record says, or the record is bad.
+ */
 bool sim_replay(const SimOptions *options, const char *path,
                 SimReplay *result, GError **error);
-/* Returns one line; g_free() it. */
+/* Returns the result as one line of JSON; g_free() it. */
 char *sim_replay_json(const SimReplay *result);
 
 #endif /* ARRAY_SIM_H */

@@ -1,17 +1,15 @@
 /*
- * Drives take turns in collecting: for a while some of them collect ahead of
- * need, and the others are asked not to.
+ * Turns of the drives in collecting: for a time, some drives collect ahead of
+ * need, and the others are asked not to collect.
  *
- * A drive cannot always obey: a plane that is down to its last free block
- * collects whoever's turn it is.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A drive without the turn cannot always obey: a plane that is down to its last
+ * free block collects all the same.
  */
 #include "sim.h"
 
 /*
- * Within a turn, a drive whose collections have ended is asked for others this
- * often.
+ * Number of times in a turn that a drive is asked to collect. A drive whose
+ * collections have ended then begins others.
  */
 #define ASKS 10
 
@@ -19,8 +17,8 @@ struct SimTurns {
     const SimOptions *o;
     SimDrives *drives;
     int64_t next_ns;
-    uint64_t asks;  /* requests so far */
-    uint32_t first; /* first drive of those whose turn it is */
+    uint64_t asks;  /* number of times that drives were asked */
+    uint32_t first; /* the first of the drives that have the turn */
 };
 
 SimTurns *sim_turns_new(const SimOptions *o, SimDrives *drives)

@@ -1,8 +1,4 @@
-/*
- * Random numbers, uniform and by Zipf's law.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* Random numbers: uniform, and by Zipf's law. */
 #include "sim.h"
 
 uint64_t sim_random(SimRandom *random)
@@ -23,14 +19,16 @@ uint64_t sim_below(SimRandom *random, uint64_t n)
 uint64_t sim_zipf(SimRandom *random, uint64_t n)
 {
     uint32_t octaves = 63 - __builtin_clzll(n);
-    uint64_t last = 1ull << octaves; /* first rank of the last octave */
-    uint64_t rest = n - last + 1;    /* ranks of the last octave */
+    /* first value of rank in the last octave */
+    uint64_t last = 1ull << octaves;
+    uint64_t rest = n - last + 1;    /* number of values in the last octave */
 
     /*
-     * Ranks from 2^k to 2^(k+1) - 1 have weights of at most 2^-k: under that
-     * roof all octaves are alike, and the last one is cut off. Draw under the
-     * roof, and accept rank r with the chance 2^k / r that the draw is under
-     * 1/r, too.
+     * Rejection sampling. Octave k has the ranks 2^k to 2^(k+1) - 1, counted
+     * from 1, each with a weight 1/rank of at most 2^-k. If each rank of octave
+     * k had the weight 2^-k, all octaves would have the same weight, except for
+     * the last one, which n cuts off. So a rank is drawn by these weights, and
+     * accepted with the chance 2^k / rank.
      */
     for (;;) {
         uint64_t at = sim_below(random, octaves * last + rest);
@@ -50,6 +48,6 @@ uint64_t sim_zipf(SimRandom *random, uint64_t n)
 
 uint64_t sim_scatter(uint64_t rank, uint64_t n)
 {
-    /* A prime above any n in use: each rank has a place of its own. */
+    /* a prime above any n in use: no two ranks get the same place */
     return (unsigned __int128)rank * 2654435761u % n;
 }

@@ -1,11 +1,9 @@
 /*
  * array-ublk: an array of drives as a block device of the kernel's.
  *
- * One thread owns the core, and its ring (uring/) carries the queue's commands,
- * too. Other threads start and stop the device, as the kernel completes both
- * commands only while requests are being served.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * One thread runs the core. Its ring (uring/) also carries the commands that
+ * fetch the device's requests. Other threads start and stop the device, because
+ * the kernel completes those two commands only while requests are being served.
  */
 #define _GNU_SOURCE
 #include "ring.h"
@@ -23,12 +21,12 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { TAG_SIGNAL = UBLK_DEPTH }; /* user data other than tags */
+enum { TAG_SIGNAL = UBLK_DEPTH }; /* user data that is no tag */
 
 typedef struct {
     const char *keys, *keep, *record;
     ArrayUringThreads threads;
-    int id, recover, remove; /* below 0: none */
+    int id, recover, remove; /* ids of devices; below 0: not given */
     bool read_only;
 } Options;
 
@@ -37,13 +35,13 @@ typedef struct {
     ArrayUring *array;
     struct io_uring *ring; /* the array's ring */
     ArrayRequest requests[UBLK_DEPTH];
-    uint32_t fetching; /* tags at the driver, or being served */
+    uint32_t fetching; /* tags that the driver has or a request uses */
     int signals;
     struct signalfd_siginfo signal;
-    uint64_t number; /* the device's: ../label.h */
+    uint64_t number; /* the device's number: ../label.h */
     bool recovered, stopping;
-    bool unable; /* to serve, and has told so */
-    int start_code; /* the start's error; the starter's until joined */
+    bool unable; /* the array cannot serve, which was reported */
+    int start_code; /* result of the start, for who joins starter */
     pthread_t starter, stopper;
 } Server;
 
@@ -58,8 +56,9 @@ static bool complain(const char *what, int code)
 }
 
 /*
- * The kernel writes dirty pages through this process to find free memory: if
- * that made the process wait for free memory itself, neither would ever go on.
+ * Keeps the kernel from making this process wait for free memory. To free
+ * memory the kernel writes dirty pages, through this process: if each waited
+ * for the other, nothing would go on.
  */
 static void never_wait_for_memory(void)
 {
@@ -70,7 +69,7 @@ static void never_wait_for_memory(void)
 }
 
 /*
- * Locks the process in memory: by now all that it will ever use is allocated.
+ * Locks the process in memory. All memory that it will use is allocated by now.
  */
 static void stay_in_memory(void)
 {
@@ -88,7 +87,7 @@ static void *starter(void *opaque)
     s->start_code = ublk_start(&s->ublk, s->recovered);
     if (s->start_code) {
         complain("the ublk device does not start", s->start_code);
-        /* A device that is being recovered waits for the next try. */
+        /* a device that is being recovered waits for the next server */
         if (s->recovered) {
             exit(1);
         }
@@ -112,9 +111,9 @@ static void *stopper(void *opaque)
 /* ---- Requests ---------------------------------------------------------- */
 
 /*
- * Begins to serve with the first request, and not before, so that a failure to
- * start makes no kept cache old. Drives that refuse are asked again at the next
- * request.
+ * Begins to serve with the first request. Before that the start may fail, and a
+ * failed start must not make a kept cache old. If drives refuse, the next
+ * request tries again.
  */
 static bool serves(Server *s)
 {
@@ -170,7 +169,10 @@ static void listen_to_signals(Server *s)
     sqe->user_data = TAG_SIGNAL;
 }
 
-/* Stops on a signal; if that fails, the next signal may succeed. */
+/*
+ * Called on a signal: begins to stop the device. If no thread can be made for
+ * that, the next signal tries again.
+ */
 static void signalled(Server *s)
 {
     int code = s->stopping ? 0 : pthread_create(&s->stopper, NULL, stopper, s);
@@ -192,11 +194,12 @@ static void look(void *opaque, const struct io_uring_cqe *cqe)
     } else if (cqe->res == UBLK_IO_RES_OK) {
         begin(s, cqe->user_data);
     } else {
-        s->fetching--; /* the device is being stopped */
+        /* the tag comes back because the device is being stopped */
+        s->fetching--;
     }
 }
 
-/* Serves until the driver has returned every tag. */
+/* Serves requests until the driver has given back every tag. */
 static void serve(Server *s)
 {
     while (s->fetching) {
@@ -211,7 +214,7 @@ static void serve(Server *s)
 
 /* ---- A whole run ------------------------------------------------------- */
 
-/* Opens the driver, and checks the device to be recovered. */
+/* Opens the ublk driver. A device that is to be recovered is checked. */
 static bool open_driver(Server *s, const Options *o, const ArrayDrives *drives)
 {
     char error[ARRAY_ERROR_BYTES];
@@ -239,7 +242,7 @@ static bool open_array(Server *s, const Options *o, const char *const *paths,
     ArrayUringOptions how = {
         .keys = o->keys, .keep = o->keep, .recovers = o->recover >= 0,
         .threads = o->threads,
-        .commands = UBLK_DEPTH + 1, /* all tags, and the signal */
+        .commands = UBLK_DEPTH + 1, /* one for each tag, and one for signals */
         .ended = look, .opaque = s,
     };
     char error[ARRAY_ERROR_BYTES];
@@ -274,7 +277,8 @@ static bool open_device(Server *s, const Options *o)
                           ublk_add(&s->ublk, o->id, &size, &what);
     if (code) {
         /*
-         * The array has not served, so another run's kept cache is untouched.
+         * The array has not served, so a kept cache of another run is
+         * unchanged.
          */
         array_uring_free(s->array);
         return complain(what, code);
@@ -295,7 +299,10 @@ static bool open_device(Server *s, const Options *o)
     return code ? complain("a thread", code) : true;
 }
 
-/* Writes dirty pages to the drives; false: not all could be written. */
+/*
+ * Writes dirty pages to the drives and frees the array. False: some pages could
+ * not be written.
+ */
 static bool close_array(Server *s, bool *recorded)
 {
     int code = array_uring_flush(s->array);
@@ -311,8 +318,9 @@ static bool close_array(Server *s, bool *recorded)
 }
 
 /*
- * Blocks the signals before there is any thread, so that only the ring sees
- * them. nohup makes a process ignore SIGHUP, which a signalfd would not do.
+ * Blocks the signals while there is no other thread, so that only the signalfd
+ * gets them. SIGHUP is left out where it is ignored, as by nohup: a signalfd
+ * would get it all the same.
  */
 static int take_signals(void)
 {
@@ -394,11 +402,11 @@ int main(int argc, char **argv)
         return argc == 2 ? abandon(o.remove) : usage(argv[2]);
     }
     if (o.record && o.keep) {
-        /* Data left by a killed server is written before a record can begin. */
+        /* data of a killed server is written before a record can begin */
         fprintf(stderr, "array-ublk: --record: excludes --keep\n");
         return 1;
     }
-    /* Set before there is any thread, so that all threads inherit it. */
+    /* called before there is any thread, so that all threads inherit it */
     never_wait_for_memory();
     s->signals = take_signals();
     if (!open_array(s, &o, (const char *const *)argv + i, argc - i) ||
@@ -409,7 +417,7 @@ int main(int argc, char **argv)
     pthread_join(s->stopping ? s->stopper : s->starter, NULL);
     written = close_array(s, &recorded);
     /*
-     * A stopped device is of no use to another server, however the stop went.
+     * A stopped device is of no use to another server, even if the stop failed.
      */
     ublk_remove(&s->ublk);
     return written && recorded && !s->start_code ? 0 : 1;

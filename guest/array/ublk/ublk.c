@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Runs one control command at a time, from whichever thread. */
+/* Runs a control command. Only one at a time may run, in any thread. */
 static int control(Ublk *u, unsigned op, struct ublksrv_ctrl_cmd *cmd)
 {
     struct io_uring_sqe *sqe = io_uring_get_sqe(&u->commands);
@@ -27,7 +27,8 @@ static int control(Ublk *u, unsigned op, struct ublksrv_ctrl_cmd *cmd)
 }
 
 /*
- * Runs a command about the device as a whole, with the data it reads or writes.
+ * Runs a control command about the device as a whole. data is what the command
+ * reads or writes.
  */
 static int command(Ublk *u, unsigned op, void *data, size_t length,
                    uint64_t value)
@@ -40,7 +41,7 @@ static int command(Ublk *u, unsigned op, void *data, size_t length,
     return control(u, op, &cmd);
 }
 
-/* Opens the driver's device, which appears a moment after the command. */
+/* Opens /dev/ublkcN, which appears a moment after the device was added. */
 static int open_device(uint32_t id)
 {
     char path[32];
@@ -167,8 +168,10 @@ int ublk_number(Ublk *u, uint32_t id, uint64_t *number, const char **what)
 }
 
 /*
- * Checks the device once more: another array's data under a mounted file system
- * would destroy it, and the device may have changed since it was identified.
+ * Checks that the device to be recovered is this array's, has its size and has
+ * the queue that this program serves. The device may have changed since its
+ * number was read, and another array's data under a mounted file system would
+ * destroy that.
  */
 static int check_device(Ublk *u, const UblkSize *size, const char **what)
 {
@@ -209,7 +212,9 @@ int ublk_recover(Ublk *u, uint32_t id, const UblkSize *size,
         return code;
     }
     *what = "recovery of the ublk device";
-    /* The driver has to notice first that the old server is gone. */
+    /*
+     * The driver has to notice that the old server is gone. Until then: EBUSY.
+     */
     for (int i = 0; i < 500; i++) {
         code = command(u, UBLK_U_CMD_START_USER_RECOVERY, NULL, 0, 0);
         if (code != EBUSY) {
@@ -221,10 +226,10 @@ int ublk_recover(Ublk *u, uint32_t id, const UblkSize *size,
 }
 
 /*
- * True when the device's server is gone: while it served, or before it came so
- * far, or after it had stopped the device without removing it. A process that
- * still has the driver's file is a server, as the driver lets only one process
- * open it.
+ * True when the device has no server. The server may have ended while it
+ * served, before it started the device, or after it had stopped the device
+ * without removing it. The driver lets only one process open /dev/ublkcN: if
+ * that can be opened here, there is no server.
  */
 static bool is_left(const struct ublksrv_ctrl_dev_info *info)
 {
@@ -288,7 +293,8 @@ int ublk_stop(Ublk *u)
 void ublk_remove(Ublk *u)
 {
     /*
-     * The device goes when nobody has it open: the ring closed it a moment ago.
+     * The device is deleted when nobody has it open. The ring has closed it a
+     * moment ago.
      */
     if (u->device >= 0) {
         close(u->device);

@@ -1,8 +1,6 @@
 /*
- * The kernel's side of a ublk device: control commands, and the queue's
- * commands on a ring.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The kernel's side of a ublk device: control commands to the driver, and
+ * commands that fetch and end the device's requests.
  */
 #ifndef ARRAY_UBLK_H
 #define ARRAY_UBLK_H
@@ -21,7 +19,7 @@ typedef struct {
     uint64_t bytes; /* of the device */
     uint32_t page_bytes; /* preferred size of writes */
     bool read_only;
-    uint64_t number; /* ../label.h; the driver keeps it */
+    uint64_t number; /* ../label.h: the driver keeps it */
 } UblkSize;
 
 typedef struct {
@@ -34,41 +32,48 @@ typedef struct {
 } Ublk;
 
 /*
- * All functions return 0, or an errno, and *what says what failed;
- * UBLK_REFUSED: *what says why nothing was tried.
+ * All functions return 0 or an errno, and *what says which step failed.
+ * UBLK_REFUSED: nothing was tried, and *what says why.
  */
 #define UBLK_REFUSED (-1)
 
-/* Opens the driver; must precede all others but ublk_abandon(). */
+/* Opens the driver. All other functions need that, but for ublk_abandon(). */
 int ublk_open(Ublk *u, const char **what);
 /* Reads the number of an existing device. */
 int ublk_number(Ublk *u, uint32_t id, uint64_t *number, const char **what);
 /*
- * Adds a device; id below 0: the kernel chooses one. After an error no device
- * is left.
+ * Adds a device. id below 0: the kernel chooses the id. After an error there is
+ * no device.
  */
 int ublk_add(Ublk *u, int id, const UblkSize *size, const char **what);
-/* Takes over a device whose server is gone, if it has this number and size. */
+/*
+ * Takes over device id, whose server is gone. Refuses a device that has another
+ * number or size.
+ */
 int ublk_recover(Ublk *u, uint32_t id, const UblkSize *size,
                  const char **what);
-/* Removes a device whose server is gone; requests that wait for it fail. */
+/* Removes device id, whose server is gone. Its outstanding requests fail. */
 int ublk_abandon(Ublk *u, uint32_t id, const char **what);
 /*
- * Makes the device appear, or go on. ublk_start() and ublk_stop() end only
- * while requests are served: another thread calls them, after ublk_fetch() of
- * every tag was submitted.
+ * Starts a new device, or a recovered one again. ublk_start() and ublk_stop()
+ * return only while requests are being served. So another thread calls them,
+ * after ublk_fetch() was submitted for every tag.
  */
 int ublk_start(Ublk *u, bool recovered);
-/* Removes the block device; outstanding requests are served first. */
+/* Stops the block device. Outstanding requests are served first. */
 int ublk_stop(Ublk *u);
-/* Deletes the device, after every ublk_fetch() has ended with an error. */
+/* Deletes the device. Each ublk_fetch() has ended with an error before. */
 void ublk_remove(Ublk *u);
 
 /*
- * Fetches a request on a ring of the serving thread; its user data is the tag.
+ * Prepares a command on the serving thread's ring that ends when the driver has
+ * a request for this tag. Its user data is the tag.
  */
 void ublk_fetch(const Ublk *u, struct io_uring *ring, uint16_t tag);
-/* Ends the tag's request: result is bytes, or a negative errno. */
+/*
+ * Ends the request of the tag, and fetches the next. result: bytes, or a
+ * negative errno.
+ */
 void ublk_end(const Ublk *u, struct io_uring *ring, uint16_t tag, int result);
 
 static inline char *ublk_buffer(const Ublk *u, uint16_t tag)

@@ -1,7 +1,5 @@
 /*
- * Labels on an array's drives: written, read, and updated for each run.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Labels on an array's drives: writing, reading, and updating them in each run.
  */
 #include "drives.h"
 
@@ -60,7 +58,7 @@ static bool may_format(const ArrayDrives *drives, const char *const *paths,
     return true;
 }
 
-/* Writes one block through to the drive. False, and errno is set. */
+/* Writes a block to the drive, and flushes it. False, and errno is set. */
 static bool write_block(int fd, const unsigned char *buffer, uint64_t offset)
 {
     ssize_t n = pwrite(fd, buffer, ARRAY_LABEL_BYTES, offset);
@@ -71,7 +69,10 @@ static bool write_block(int fd, const unsigned char *buffer, uint64_t offset)
     return n == ARRAY_LABEL_BYTES && !fsync(fd);
 }
 
-/* Runs of an array that was there before are erased first. */
+/*
+ * Writes the labels of a new array. The runs of an older array are erased
+ * before, as they would count as the new array's.
+ */
 static bool write_labels(const ArrayDrives *drives, const char *const *paths,
                          unsigned char *buffer, ArrayLabel *label, char *error)
 {
@@ -129,7 +130,7 @@ bool array_drives_format(const char *const *paths, uint32_t n,
     return good;
 }
 
-/* Puts the drives into the order of striping. */
+/* Sorts the drives into the order of striping. */
 static bool order_drives(ArrayDrives *drives, const char *const *paths,
                          ArrayLabel *labels, unsigned char *buffer,
                          char *error)
@@ -156,7 +157,10 @@ static bool order_drives(ArrayDrives *drives, const char *const *paths,
     return true;
 }
 
-/* Reads the newer of the drive's two blocks; zeroes: it has seen no run. */
+/*
+ * Reads the newer of the drive's two blocks into *last; zeroes: the drive has
+ * heard of no run.
+ */
 static bool read_run(ArrayDrives *drives, uint32_t i,
                      unsigned char *buffer, ArrayRun *last, char *error)
 {
@@ -209,7 +213,10 @@ static bool read_runs(ArrayDrives *drives, unsigned char *buffer, char *error)
     return true;
 }
 
-/* After a failed flush, the data just read may be in a drive's cache alone. */
+/*
+ * Flushes all drives. If an earlier run's flush failed, the data that was just
+ * read may be only in a drive's cache.
+ */
 static bool flush_drives(const ArrayDrives *drives, char *error)
 {
     for (uint32_t i = 0; i < drives->n; i++) {
@@ -267,8 +274,7 @@ bool array_drives_serve_run(ArrayDrives *drives, uint64_t device, char *error)
         return true;
     }
     /*
-     * The drives write both blocks: if one is damaged later, no older one is
-     * left alone.
+     * Both blocks are written: if one is damaged later, the other is not older.
      */
     if (!tell_drives(drives, run, error) || !tell_drives(drives, run, error)) {
         return false;

@@ -25,8 +25,8 @@ static bool failed(char *error, const char *path, const char *what)
 }
 
 /*
- * Opens a drive for exclusive use; -1, and errno is set. On a block device,
- * O_EXCL means that nothing else claims it; files have a lock.
+ * Opens a drive for exclusive use. -1: errno says why not. Of a block device
+ * O_EXCL is the claim that mounts and md honour, too; a file gets a lock.
  */
 static int claim(const char *path)
 {
@@ -40,13 +40,15 @@ static int claim(const char *path)
     return fd;
 }
 
-/* Opens a drive and finds its size; -1 on errors. */
+/* Opens a drive and sets *bytes to its size. -1: error says why not. */
 static int open_one(const char *path, uint64_t *bytes, char *error)
 {
     struct stat st;
     int fd = claim(path);
 
-    /* The rings of a killed process go a little after it. */
+    /*
+     * a killed process's rings, which have the drive open, end a little later
+     */
     for (int i = 0; fd < 0 && errno == EBUSY && i < 100; i++) {
         usleep(10000);
         fd = claim(path);
@@ -95,7 +97,9 @@ bool array_drives_claim(ArrayDrives *drives, const char *const *paths,
 void array_drives_close(ArrayDrives *drives)
 {
     for (uint32_t i = 0; i < drives->n; i++) {
-        /* A ring that had the file registered keeps it open for a while. */
+        /*
+         * a ring may have the file open for a while, so the lock is given back
+         */
         flock(drives->fd[i], LOCK_UN);
         close(drives->fd[i]);
     }

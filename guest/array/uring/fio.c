@@ -1,11 +1,9 @@
 /*
  * The array as an engine of fio: --ioengine=external:…/array-fio.so
  * --drives=DRIVE:DRIVE… [--keys=KEY=VALUE,…] [--drive_threads=0|1|auto]. One
- * job has it at a time.
+ * job at a time can use the array.
  *
- * The engine is built with fio's own headers, of the version that loads it.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The engine is built with the headers of the fio that loads it.
  */
 #include "fio.h"
 #include "optgroup.h"
@@ -65,7 +63,10 @@ static struct fio_option options[] = {
     { .name = NULL },
 };
 
-/* Opens the drives; paths point into a copy of fio's option, which it keeps. */
+/*
+ * Opens the drives of the option "drives". fio keeps the option's text, so a
+ * copy of it is cut into paths.
+ */
 static bool open_drives(struct thread_data *td, ArrayDrives *drives,
                         char *error)
 {
@@ -85,7 +86,9 @@ static bool open_drives(struct thread_data *td, ArrayDrives *drives,
     return good;
 }
 
-/* Tells fio the array's size, in the process that reads the job. */
+/*
+ * Tells fio the array's size. fio calls this in the process that reads the job.
+ */
 static int setup(struct thread_data *td)
 {
     const Options *o = td->eo;
@@ -213,7 +216,8 @@ static int commit(struct thread_data *td)
     Job *job = td->io_ops_data;
 
     /*
-     * At its full depth fio waits next, which runs the ring: that saves a call.
+     * When as many requests as iodepth are outstanding, fio waits next, and the
+     * wait runs the ring. To run the ring here would be one call more.
      */
     if (job->outstanding < td->o.iodepth) {
         array_uring_run(job->array);
@@ -246,7 +250,7 @@ static int getevents(struct thread_data *td, unsigned int min,
         waited = true;
     }
     if (!waited) {
-        /* The cache has served all requests; the drives must not idle. */
+        /* the cache had served all requests, but the drives must not idle */
         array_uring_run(job->array);
     }
     return n;

@@ -16,14 +16,16 @@
 #include <unistd.h>
 
 #define HEAD_BYTES 4096u
-#define FRESH ".new" /* suffix of a cache that is not in use yet */
+#define FRESH ".new" /* suffix of a cache that does not serve yet */
 
-/* The file's head; marks, then buffers, follow at whole pages. */
+/*
+ * The head of the file. The marks, and then the buffers, begin at whole pages.
+ */
 typedef struct {
     char magic[8];
     unsigned char array[sizeof(((ArrayLabel *)0)->array)];
     uint64_t buffers, page_bytes;
-    KeepRun run; /* zeroes: without identities */
+    KeepRun run; /* zeroes: older than any run */
 } Head;
 
 static const char magic[8] = "SCARPCC2";
@@ -53,8 +55,8 @@ static bool is_at(int fd, const char *path)
 }
 
 /*
- * Opens and locks the file; -1, and errno is set: EBUSY where another server
- * has it, or just had.
+ * Opens and locks the file. -1, and errno is set; EBUSY: another server has the
+ * file, or has just renamed it.
  */
 static int claim_now(const char *path, int flags)
 {
@@ -74,11 +76,12 @@ static int claim_now(const char *path, int flags)
 }
 
 /*
- * Claims the file exclusively until release(). The lock is the file's, and
- * follows it when it is renamed. Before the lock is there, the opened file may
- * have been renamed or removed: then another file is to be opened. The lock of
- * a killed process goes with its memory, which may be a little later. Rings do
- * not delay this: they hold the file's pages, and not the file.
+ * Opens the file for exclusive use until release(). The lock belongs to the
+ * file, and stays with it when the file is renamed. Between open() and the lock
+ * the file may be renamed or removed; then another file is at path, and that
+ * one is opened. The lock of a killed process goes when its memory is freed,
+ * which may take a moment. io_uring does not delay that: a ring keeps the
+ * file's pages, and not the file.
  */
 static int claim(const char *path, int flags)
 {
@@ -92,7 +95,8 @@ static int claim(const char *path, int flags)
 }
 
 /*
- * Unlocks explicitly: a process forked meanwhile may have the file open, too.
+ * Unlocks and closes the file. A process that was forked meanwhile may have the
+ * file open, too, so closing it would not unlock it.
  */
 static void release(int fd)
 {
@@ -106,8 +110,8 @@ static bool not_claimed(char *error, const char *path)
 }
 
 /*
- * True when the file has other hard links; symbolic links are not followed
- * where it matters.
+ * True when the file has other hard links. Symbolic links need no check:
+ * O_NOFOLLOW refuses them.
  */
 static bool has_other_names(int fd)
 {
@@ -133,8 +137,8 @@ static bool map(Keep *k, int fd, uint64_t buffers, uint64_t page_bytes)
 }
 
 /*
- * Makes the file bytes zeroes, with their room allocated. False, and errno is
- * set.
+ * Fills the file with `bytes` zeroes and allocates its space. False, and errno
+ * is set.
  */
 static bool empty(int fd, size_t bytes)
 {
@@ -146,8 +150,9 @@ static bool empty(int fd, size_t bytes)
 }
 
 /*
- * A served cache of such a name would be overwritten by a server of PATH, as
- * its fresh cache.
+ * True when path ends in FRESH. A cache that serves must not have such a name:
+ * it would be the new cache of a server of the path without FRESH, and be
+ * overwritten.
  */
 static bool is_fresh(const char *path)
 {
@@ -181,7 +186,7 @@ bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
         release(fd);
         return failed(error, name, "is another file's name, too: remove it");
     }
-    /* All room is allocated now: later its lack would be a signal. */
+    /* Space is allocated now: later its lack would be a signal (SIGBUS). */
     good = empty(fd, file_bytes(buffers, array->page_bytes)) &&
            map(k, fd, buffers, array->page_bytes);
     if (good) {
@@ -196,10 +201,10 @@ bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
 
 /*
  * Checks the marks that a killed process can have left: each names a page of
- * the array, and at most one page is named twice. The core's thread alone marks
- * newer data of a page before it clears the mark of the older data, so it may
- * have been killed between the two once. Either copy will do, as the write that
- * brought the newer data ends after both.
+ * the array, and at most one page is named twice. A page that gets another
+ * buffer has both buffers marked for a moment, and only one thread sets marks,
+ * so the process may have been killed in one such moment. Either buffer will do
+ * then, as the write that brought the newer data was not acknowledged yet.
  */
 static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
 {
@@ -228,9 +233,10 @@ static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
 }
 
 /*
- * True when the cache is of the last run that served, or of one that took it
- * over and did not get so far. All drives hear of a run before it has a cache:
- * if none has, the drives are of an earlier time.
+ * True when the cache is of the last run that served, or of a later run that
+ * took the cache over and ended before it served. All drives hear of a run
+ * before it has a cache; if no drive has heard of this run, the drives are
+ * older than the cache.
  */
 static bool check_run(const KeepRun *run, const ArrayRuns *last,
                       const char *path, char *error)
@@ -255,8 +261,8 @@ static bool check_run(const KeepRun *run, const ArrayRuns *last,
 }
 
 /*
- * The order matters, as the process may be killed between two stores: by what
- * the drives say now, each state of the head names this cache's run.
+ * The process may be killed between any two of the stores. Their order makes
+ * each state of the head name the right run, by what the drives say now.
  */
 void keep_adopt(Keep *k, const KeepRun *run)
 {
@@ -320,8 +326,8 @@ bool keep_take_over(Keep *k, const char *path, char *error)
 }
 
 /*
- * The order matters, as the process may be killed between two steps: PATH is
- * always of this run, and a file of another name has nothing left to write.
+ * The process may be killed between any two of the steps. Their order keeps
+ * PATH a cache of this run, and any other file without data to write.
  */
 bool keep_replace(Keep *k, Keep *left, const char *path, char *error)
 {
@@ -331,7 +337,7 @@ bool keep_replace(Keep *k, Keep *left, const char *path, char *error)
     if (!keep_take_over(k, path, error)) {
         return false;
     }
-    /* A head older than any run: nobody recovers with it. */
+    /* a head of no run: nobody can recover with the file */
     head->run = (KeepRun) { 0 };
     return true;
 }

@@ -1,9 +1,7 @@
 /*
  * The cache in a file of shared memory (tmpfs), which survives the end of the
- * process: the next process writes to the drives what was acknowledged and is
- * not there yet.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * process. The next process then writes to the drives what was acknowledged and
+ * is not on them yet.
  */
 #ifndef ARRAY_KEEP_H
 #define ARRAY_KEEP_H
@@ -11,61 +9,64 @@
 #include "../label.h"
 
 /*
- * The run that a kept cache is of. The cache may be older than the drives, so
- * it is taken only if no run has served since. Drives that never heard of that
- * run are older than the cache, and refused with it. So are drives that were
- * put back and have had another run of that number.
+ * The run to which a kept cache belongs. The cache is used only if that run is
+ * the last that served, or took over that run's data without serving later.
+ * Otherwise the cache is older than the drives; or the drives are older than
+ * the cache, because they never heard of its run; or the drives were put back
+ * to an earlier time and had another run with that number.
  */
 typedef struct {
-    uint64_t number, id; /* as in ArrayRun */
-    uint64_t after_id;   /* of the last run that served before it */
+    uint64_t number, id; /* of the run, as in ArrayRun */
+    uint64_t after_id;   /* id of the last run that served before this one */
 } KeepRun;
 
 typedef struct {
-    void *base; /* NULL: there is no cache */
+    void *base; /* the mapped file; NULL: there is no cache */
     size_t bytes;
     int fd; /* locked: no other process has the file */
     uint64_t *marks; /* [buffers] */
     void *memory;    /* [buffers] of page_bytes */
     uint64_t buffers, page_bytes;
-    bool taken_over; /* it is PATH, no longer PATH.new */
+    bool taken_over; /* the file is PATH, no longer PATH.new */
 } Keep;
 
 /*
- * Makes PATH.new, empty, for this run. Its owner has it exclusively until
- * keep_close(), whatever its name: another server that is given PATH is
- * refused. An existing file is emptied, so it must not have other names. False:
- * error is one line.
+ * Makes an empty cache for this run in the file PATH.new. The caller has the
+ * file exclusively until keep_close(), also after it is renamed: another server
+ * that is given PATH is refused. An existing PATH.new is emptied, so it must
+ * not have other names. False: error is one line.
  */
 bool keep_make(Keep *keep, const char *path, const ArrayLabel *array,
                const KeepRun *run, uint64_t buffers, char *error);
 /*
- * Opens what the last run that served left, of an array of n_pages; base is
- * NULL where it left nothing. An empty file of another run is not adopted, as
- * it would then count as the last run's. A server that recovers is refused with
- * such a file, as the last run may have acknowledged what is neither in it nor
- * on the drives. False: the file is not for this array as it is now, error is
- * one line, and the file is untouched.
+ * Opens the cache that the last run that served has left, of an array of
+ * n_pages. keep->base is NULL if that run left none. An empty cache of another
+ * run is not opened, as a caller who adopts it would make it the last run's. If
+ * the caller recovers a device, such a cache is refused: the last run may have
+ * acknowledged data that is neither there nor on the drives. False: the file is
+ * not a cache of this array as its drives are; error is one line, and the file
+ * is unchanged.
  */
 bool keep_open(Keep *keep, const char *path, const ArrayLabel *array,
                const ArrayRuns *last, uint64_t n_pages, bool recovers,
                char *error);
 /*
- * Makes the cache one of a run that starts, and is to write it to the drives:
- * if that run ends early, the next one needs the cache. All drives know that
- * the run starts.
+ * Makes the cache one of the run that starts, which is to write the cache's
+ * data to the drives. If that run ends early, the next run needs the cache. All
+ * drives already know that the run starts.
  */
 void keep_adopt(Keep *keep, const KeepRun *run);
-/* Renames PATH.new to PATH, in one step. */
+/* Renames PATH.new to PATH, in one step of the file system. */
 bool keep_take_over(Keep *keep, const char *path, char *error);
 /*
- * Renames PATH.new to PATH, and empties the old PATH, all of which is on the
- * drives: it may have other names.
+ * Renames PATH.new to PATH, and empties the cache `left`, which was PATH: its
+ * data is on the drives. It is emptied because the file may have other names.
  */
 bool keep_replace(Keep *keep, Keep *left, const char *path, char *error);
 /*
- * Removes the file if all is on the drives. A cache that was not taken over has
- * nothing: PATH is what another process left, and stays.
+ * Removes the cache's file PATH if all its data is on the drives. A cache that
+ * is still PATH.new has no data, so PATH.new is removed; PATH then is another
+ * process's, and stays.
  */
 void keep_end(Keep *keep, const char *path, bool all_on_drives);
 void keep_close(Keep *keep);

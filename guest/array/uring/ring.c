@@ -19,9 +19,9 @@ static bool failed(char *error, const char *what, int code)
 }
 
 /*
- * A single thread has the ring, and takes ends when it asks for them, so the
- * kernel need not interrupt it. Older kernels refuse these flags: they get a
- * ring without them.
+ * Makes a ring that only one thread uses. That thread takes ends when it asks
+ * for them, so the kernel need not interrupt the thread for each. An older
+ * kernel refuses these flags, and then makes a ring without them.
  */
 static int make(struct io_uring *ring, unsigned entries)
 {
@@ -61,7 +61,8 @@ bool array_ring_init(struct io_uring *ring, const ArrayRingPlace *place,
         return failed(error, "io_uring", -code);
     }
     /*
-     * Registering saves a look-up of the ring's file at each call; it may fail.
+     * Registering saves a look-up of the ring's file in each call. The ring
+     * works without it, so a failure is no error.
      */
     io_uring_register_ring_fd(ring);
     code = n ? io_uring_register_files(ring, place->fds + first, n) : 0;
@@ -93,7 +94,10 @@ int array_ring_finish(struct io_uring *ring)
     struct io_uring_cqe *cqe;
     int code = 0;
 
-    /* A process that is stopped, and goes on, returns early from waiting. */
+    /*
+     * A process that is stopped by a signal, and goes on, leaves the wait
+     * early.
+     */
     while (io_uring_peek_cqe(ring, &cqe)) {
         code = io_uring_submit_and_wait(ring, 1);
         if (code < 0 && code != -EINTR && code != -EAGAIN) {
@@ -135,7 +139,8 @@ void array_ring_prepare(struct io_uring_sqe *sqe, ArrayIo *io,
         break;
     case ARRAY_IO_DISCARD:
         /*
-         * On a block device this makes zeroes, by a command that deallocates.
+         * On a block device this is a write of zeroes by a command that
+         * deallocates.
          */
         io_uring_prep_fallocate(sqe, file, FALLOC_FL_PUNCH_HOLE |
                                            FALLOC_FL_KEEP_SIZE,
@@ -146,7 +151,7 @@ void array_ring_prepare(struct io_uring_sqe *sqe, ArrayIo *io,
     io_uring_sqe_set_data(sqe, io);
 }
 
-/* Returns the kernel's result of an I/O that succeeded. */
+/* Returns the result that the kernel gives for this I/O if it succeeds. */
 static uint64_t moved_bytes(const ArrayIo *io)
 {
     return io->op == ARRAY_IO_DISCARD ? 0 : io->length_bytes;

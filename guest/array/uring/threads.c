@@ -1,10 +1,9 @@
 /*
- * Between the core's thread and a drive's thread stand two rings of pointers,
- * each with one writer and one reader. A thread that finds nothing to do says
- * that it sleeps, looks once more, and sleeps; a thread that puts something in
- * wakes a sleeper. So a busy thread is never woken, and costs no system call.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The core's thread and a drive's thread exchange I/O through two mailboxes,
+ * one for each direction, each with one writer and one reader. A thread that
+ * finds its mailbox empty announces that it sleeps, looks once more, and
+ * sleeps. A thread that puts I/O into a mailbox wakes the reader if that
+ * sleeps. So a busy thread is never woken, which saves system calls.
  */
 #include "threads.h"
 
@@ -18,16 +17,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* A server keeps its stacks in memory (mlockall()): not the usual 8 MiB. */
+/* A server locks its memory (mlockall()), so stacks are not the usual 8 MiB. */
 #define STACK_BYTES (1u << 20)
 
 /*
- * A ring of at least as many entries as a drive has slots, so that it is never
- * full.
+ * A ring of pointers with at least as many entries as a drive has slots, so
+ * that it is never full.
  */
 typedef struct {
-    _Alignas(64) atomic_uint head; /* the reader's */
-    _Alignas(64) atomic_uint tail; /* the writer's */
+    _Alignas(64) atomic_uint head; /* written by the reader */
+    _Alignas(64) atomic_uint tail; /* written by the writer */
     unsigned mask;
     ArrayIo **entries;
 } Mailbox;
@@ -38,23 +37,23 @@ typedef struct {
     pthread_t thread;
     int wake_fd;
     Mailbox todo, done;
-    int *errors;    /* [slots]: results of what is in done */
+    int *errors;    /* [slots]: results of the I/O in done */
     atomic_bool sleeping, stop;
-    bool told;      /* todo got something since the last tell */
+    bool told;      /* todo has got I/O since the last wake-up */
     bool has_thread;
 
-    /* The thread's own. */
+    /* Members that the drive's thread uses. */
     struct io_uring ring;
-    uint64_t woken; /* buffer for reads of wake_fd */
+    uint64_t woken; /* where the ring reads wake_fd to */
     sem_t begun;
-    char *error;    /* the thread tells here why it has no ring */
+    char *error;    /* where the thread says why it has no ring */
     bool has_ring;
 } Lane;
 
 struct ArrayThreads {
     ArrayRingPlace place;
     Lane *lanes; /* [n_drives] */
-    uint32_t at; /* the drive to be looked at next */
+    uint32_t at; /* the drive whose mailbox is looked at next */
     int wake_fd;
     atomic_bool sleeping;
 };
@@ -104,13 +103,15 @@ static void wake(atomic_bool *sleeping, int fd)
     uint64_t one = 1;
 
     /*
-     * After the put: either this thread sees that the other sleeps, or that one
-     * sees the put.
+     * The writer has put I/O into the mailbox before. So the writer sees here
+     * that the reader sleeps, or the reader, which looks once more, sees the
+     * I/O.
      */
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_exchange(sleeping, false) &&
         write(fd, &one, sizeof(one)) != sizeof(one)) {
-        abort(); /* the counter cannot overflow: one write for each read */
+        /* the counter cannot overflow: each write is read before the next */
+        abort();
     }
 }
 
@@ -125,7 +126,10 @@ static void lane_listen(Lane *lane)
     io_uring_sqe_set_data(sqe, NULL);
 }
 
-/* Returns the number of the drive's I/O that ended. */
+/*
+ * Puts the ended I/O of the drive into the mailbox for the core's thread.
+ * Returns the number of these I/Os.
+ */
 static unsigned lane_reap(Lane *lane)
 {
     struct io_uring_cqe *cqe;
@@ -178,7 +182,7 @@ static void lane_serve(Lane *lane)
     }
 }
 
-/* The drive's thread makes its ring, as a ring belongs to one thread. */
+/* Makes the drive's ring in its own thread, as a ring belongs to one thread. */
 static void *lane_run(void *opaque)
 {
     Lane *lane = opaque;
@@ -242,8 +246,8 @@ bool array_threads_sleep(ArrayThreads *t)
     atomic_store(&t->sleeping, true);
     atomic_thread_fence(memory_order_seq_cst);
     /*
-     * A thread that has already seen this one asleep makes the eventfd
-     * readable.
+     * A drive's thread that has cleared `sleeping` before this does makes the
+     * eventfd readable, so the caller can sleep: it is woken at once.
      */
     return !anything_done(t) || !atomic_exchange(&t->sleeping, false);
 }
@@ -288,7 +292,7 @@ static bool lane_init(ArrayThreads *t, uint32_t drive, char *error)
         return failed(error, "a drive's thread", code);
     }
     while (sem_wait(&lane->begun)) {
-        /* a signal */
+        /* a signal came: wait on */
     }
     return lane->has_ring;
 }

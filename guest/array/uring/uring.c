@@ -1,10 +1,8 @@
 /*
- * The core's thread has a ring. Either the ring carries all drives' I/O, and no
- * other thread exists that would have to be woken; or each drive has a thread
- * with a ring of its own (threads.c), which wakes the core's thread through the
- * ring here.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The core's thread and its ring. Without other threads this ring carries the
+ * I/O of all drives, and no thread has to be woken. With threads each drive has
+ * a thread with a ring of its own (threads.c), which wakes the core's thread
+ * through this ring.
  */
 #define _GNU_SOURCE /* sched_getaffinity() */
 #include "../record.h"
@@ -22,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Entries that are worth a system call, even if nobody waits. */
+/* Number of entries that are submitted even if nobody waits for their ends. */
 #define BATCH 8
 
 struct ArrayUring {
@@ -31,26 +29,26 @@ struct ArrayUring {
     ArrayUringOptions options;
     ArrayDrives drives;
     ArrayRingPlace place;
-    Keep keep;             /* memory and marks, if asked for */
+    Keep keep;             /* file with memory and marks, if the user asked */
     FILE *record;          /* or NULL */
     struct io_uring ring;
     bool has_ring;
-    bool serves;           /* all drives know; the keep has its name */
+    bool serves;           /* the run serves, and keep's file is PATH */
     ArrayRequest *first, *last; /* requests that have ended */
 
-    /* Members without threads. */
-    uint32_t *under_way; /* [n_drives], I/O on the ring */
-    bool urgent; /* the ring has an entry for an idle drive */
+    /* Members that are used without threads. */
+    uint32_t *under_way; /* [n_drives], number of I/O on the ring */
+    bool urgent; /* the ring has new I/O for a drive with no other */
 
-    /* Members for threads. */
+    /* Members that are used with threads. */
     ArrayThreads *threads; /* or NULL */
     uint64_t woken;
-    bool listening; /* to the threads' file */
+    bool listening; /* the ring reads the threads' eventfd */
 };
 
 /* ---- The core's thread ------------------------------------------------- */
 
-/* Returns the time for the record; 0 without one. */
+/* Returns the time for a line of the record. Without a record it is 0. */
 static int64_t now_ns(const ArrayUring *u)
 {
     struct timespec now = { 0 };
@@ -74,7 +72,7 @@ static void issue(void *opaque, ArrayIo *io)
     u->urgent |= !u->under_way[io->drive]++;
 }
 
-/* The link of an ended request is free for this list. */
+/* Called by the core: adds the request to the list of ended requests. */
 static void done(void *opaque, ArrayRequest *request)
 {
     ArrayUring *u = opaque;
@@ -123,7 +121,7 @@ static void take_from_threads(ArrayUring *u)
     }
 }
 
-/* Passes the end of an entry to its owner. */
+/* Passes the end of an entry to the caller, to the threads, or to the core. */
 static void look(ArrayUring *u, const struct io_uring_cqe *cqe)
 {
     if (cqe->user_data < ARRAY_URING_COMMANDS) {
@@ -155,9 +153,9 @@ static void take(ArrayUring *u)
 }
 
 /*
- * True when an entry on the ring must be submitted now. An older kernel puts
- * ends on the ring without being called, and no flag tells when the last of a
- * drive's is there: so nothing may be deferred.
+ * True when entries on the ring must be submitted now. A kernel without
+ * IORING_SETUP_DEFER_TASKRUN adds ends to the ring at any time, and so nobody
+ * learns when a drive has run out of I/O: with such a kernel no entry may wait.
  */
 static bool is_urgent(const ArrayUring *u)
 {
@@ -165,7 +163,7 @@ static bool is_urgent(const ArrayUring *u)
                          io_uring_sq_ready(&u->ring));
 }
 
-/* True when the kernel holds ends that it puts on the ring at the next call. */
+/* True when the kernel has ends that it adds to the ring at the next call. */
 static bool ends_held_back(const ArrayUring *u)
 {
     return __atomic_load_n(u->ring.sq.kflags, __ATOMIC_RELAXED) &
@@ -185,15 +183,15 @@ void array_uring_run(ArrayUring *u)
         hand_over(u);
     }
     take(u);
-    /* Ends may have led to new I/O for a drive that had just run empty. */
+    /* an end may have led to I/O for a drive that had no other */
     if (is_urgent(u)) {
         hand_over(u);
     }
 }
 
 /*
- * Prepares a wake-up. True: a thread that has done something will put an end on
- * the ring.
+ * Prepares the core's thread for sleep. True: when a drive's thread has ended
+ * I/O, the ring gets an end. False: I/O has ended already.
  */
 static bool listen_to_threads(ArrayUring *u)
 {
@@ -244,8 +242,8 @@ static bool make_memory(ArrayUring *u, char *error)
     u->place.memory_bytes = array_memory_bytes(&u->config);
     if (keep) {
         /*
-         * The fresh cache follows no other run: it is useless unless this run
-         * serves.
+         * The new cache is named as this run's, with this run's id as the last
+         * before it. So no other run can use the cache, unless this run serves.
          */
         KeepRun run = { u->drives.runs.heard + 1, u->drives.id, u->drives.id };
 
@@ -263,7 +261,7 @@ static bool make_memory(ArrayUring *u, char *error)
                                            failed(error, "cache_bytes", ENOMEM);
 }
 
-/* Submits the only request, and waits for it. */
+/* Submits a request while there is no other, and waits for its end. */
 static int finish(ArrayUring *u, ArrayRequest *request)
 {
     submit(u, request);
@@ -273,7 +271,7 @@ static int finish(ArrayUring *u, ArrayRequest *request)
     return request->error;
 }
 
-/* Writes what another process acknowledged and could not write. */
+/* Writes the marked buffers that a killed process left to the drives. */
 static bool write_kept(ArrayUring *u, const Keep *left, char *error)
 {
     for (uint64_t i = 0; i < left->buffers; i++) {
@@ -292,11 +290,13 @@ static bool write_kept(ArrayUring *u, const Keep *left, char *error)
 }
 
 /*
- * Begins a run. Data left by another run is written once all drives know that
- * this run serves, and belongs to this run by then: wherever this run ends, the
- * next one finds the data, and a drive that has missed the writing is known as
- * such. The device that served last remains the last: it misses nothing. Where
- * no data is left here, it may be elsewhere, and is not old yet.
+ * Begins a run. If another run has left a cache, its data is written to the
+ * drives after this function. Before that all drives know that this run serves,
+ * and the cache is this run's. So wherever this run ends, the next one finds
+ * the data; and a drive that misses these writes can be told, because it has
+ * missed this run. The device that served last stays the same, as it misses no
+ * data. If there is no cache here, data may be elsewhere and must not become
+ * old, so the run does not serve yet.
  */
 static bool begin(ArrayUring *u, Keep *left, char *error)
 {
@@ -371,7 +371,7 @@ int array_uring_flush(ArrayUring *u)
     return finish(u, &flush);
 }
 
-/* Number of processors that this process may use, at least 1. */
+/* Returns the number of processors that this process may use, at least 1. */
 static int processors(void)
 {
     cpu_set_t set;
@@ -379,7 +379,7 @@ static int processors(void)
     return sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
 }
 
-/* Makes the ring, and the threads if there are any. */
+/* Makes the core's ring, and the drives' threads if they are wanted. */
 static bool make_rings(ArrayUring *u, char *error)
 {
     ArrayUringThreads want = u->options.threads;
@@ -449,7 +449,7 @@ int array_uring_record_end(ArrayUring *u)
     return array_record_end(&u->record);
 }
 
-/* Waits for I/O under way, which drives may still read or write memory for. */
+/* Waits for all I/O on the ring: until then drives may use its memory. */
 static void drain(ArrayUring *u)
 {
     uint64_t left = 0;
@@ -488,8 +488,8 @@ static void free_memory(ArrayUring *u)
 
     if (u->keep.base) {
         /*
-         * If the array has not served, a server that recovers still needs the
-         * file.
+         * If the array has not served, PATH stays: a server that recovers still
+         * needs the cache that is there.
          */
         keep_end(&u->keep, u->options.keep,
                  u->serves && array_quiet(u->array, why) &&
