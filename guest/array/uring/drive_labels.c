@@ -273,9 +273,7 @@ bool array_drives_serve_run(ArrayDrives *drives, uint64_t device, char *error)
     if (drives->runs.served == drives->runs.heard && drives->device == device) {
         return true;
     }
-    /*
-     * Both blocks are written: if one is damaged later, the other is not older.
-     */
+    /* writes both blocks: if one is damaged later, the other is not older */
     if (!tell_drives(drives, run, error) || !tell_drives(drives, run, error)) {
         return false;
     }
