@@ -1,11 +1,9 @@
 /*
- * Channels: one transfer at a time, first come, first served. With
- * controller.gc_first_on_channel transfers of collections go first.
+ * Channels. A channel carries one transfer at a time, first come, first served.
+ * With controller.gc_first_on_channel transfers of collections go first.
  *
- * A channel that nobody waits for has no event: its next user compares free_ns
- * with the time.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A channel without waiters has no event: the next die that wants the channel
+ * compares free_ns with the time.
  */
 #include "nand/internal.h"
 
@@ -25,13 +23,13 @@ static const ScarpFlashCmd *group_of(const ScarpDrive *drive, uint32_t waiter)
 {
     const ScarpDie *die = &drive->nand.die[waiter / 2];
 
-    /* The command behind may have become the current one meanwhile. */
+    /* the command behind may have become the current one since it asked */
     return waiter % 2 && die->ahead ? die->ahead : die->current;
 }
 
 /*
- * True when one of the group is a collection's: commands that run together have
- * the channel together.
+ * True when one command of the group belongs to a collection: commands that run
+ * together get the channel together.
  */
 static bool has_gc(const ScarpFlashCmd *group)
 {
@@ -51,8 +49,8 @@ static ScarpChannelQueue *queue_of(ScarpDrive *drive, ScarpChannel *channel,
 }
 
 /*
- * Returns the queue that goes next: transfers of collections go before the
- * host's, as often as they may.
+ * Returns the queue whose first waiter gets the channel. Collections go before
+ * the host until the host's oldest waiter is owed the channel.
  */
 static ScarpChannelQueue *next_queue(ScarpDrive *drive, uint32_t c)
 {

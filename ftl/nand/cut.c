@@ -1,8 +1,4 @@
-/*
- * Flash commands under way when power fails.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* The flash commands that are under way when power fails. */
 #include "nand/internal.h"
 
 static bool changes_cells(const ScarpFlashCmd *cmd)
@@ -24,16 +20,20 @@ void scarp_nand_cut(const ScarpDrive *drive, uint32_t index,
     int64_t begin_ns = die->array_begin_ns;
 
     if (die->suspended) {
-        add(working, die->suspended); /* it stands still, half done */
+        /* a suspended command has changed its cells in part */
+        add(working, die->suspended);
     }
     if (die->current && changes_cells(die->current)) {
         if (die->current->kind == SCARP_FLASH_COPYBACK) {
-            /* A copyback reads its cells first. */
+            /* a copyback reads first, and changes cells after that */
             begin_ns +=
                 drive->nand.read_ns_of[scarp_ppn_page(
                     drive, die->current->source_ppn)] + drive->desc.command_ns;
         }
-        /* A suspended command is half done, also before its array goes on. */
+        /*
+         * A command that was suspended has changed its cells in part, even if
+         * its array does not work again yet.
+         */
         add(die->phase == PHASE_ARRAY &&
                     (die->suspends || begin_ns < scarp_time_ns(drive))
                 ? working : loaded, die->current);

@@ -1,8 +1,6 @@
 /*
- * Dies: the phases of a flash command and of its mates, and the command that is
- * loaded or sensed behind it.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Dies: the phases of a flash command and its mates, and of the command that is
+ * loaded or sensed behind them.
  */
 #include "nand/internal.h"
 
@@ -53,7 +51,8 @@ static void array_ends(ScarpDrive *drive, uint32_t index, ScarpFlashKind kind,
 
     if (kind == SCARP_FLASH_ERASE) {
         /*
-         * Erases are rare, and so long that programs set later would end first.
+         * An erase has no lane: it takes so long that programs which begin
+         * later would end first. Erases are rare, so the tree will do.
          */
         scarp_event_set(drive, source, end_ns);
         return;
@@ -71,7 +70,8 @@ void scarp_array_until(ScarpDrive *drive, uint32_t index, int64_t end_ns)
     die->array_end_ns = end_ns;
     array_ends(drive, index, die->current->kind, end_ns);
     /*
-     * A read that came while the command could not be suspended may do so now.
+     * A read may wait since a time when the command could not be suspended. It
+     * may suspend the command now.
      */
     if (die->queued[QUEUE_READS] &&
         (drive->desc.suspend_program || drive->desc.suspend_erase)) {
@@ -143,7 +143,7 @@ bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
 {
     ScarpDie *die = &drive->nand.die[waiter / 2];
 
-    /* The command behind may have become the current one meanwhile. */
+    /* the command behind may have become the current one since it asked */
     if (waiter % 2 && die->ahead) {
         return grant_command(drive, waiter / 2, true);
     }
@@ -216,8 +216,8 @@ static ScarpNandStep sensed(ScarpDrive *drive, uint32_t index)
 {
     scarp_see_array(drive, &drive->nand.die[index], scarp_time_ns(drive));
     /*
-     * The next command uses the channel first: otherwise the array would stand
-     * still.
+     * The command that is sensed next uses the channel before this data does.
+     * Otherwise the array would stand still during the transfer.
      */
     return NAND_SENSED;
 }
@@ -228,7 +228,7 @@ void scarp_nand_output(ScarpDrive *drive, uint32_t index)
     scarp_channel_request(drive, index * 2);
 }
 
-/* The command behind becomes the current one. */
+/* Makes the command behind the current command. */
 static ScarpNandStep promote(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->nand.die[index];
@@ -246,7 +246,8 @@ static ScarpNandStep promote(ScarpDrive *drive, uint32_t index)
         return NAND_NOTHING;
     }
     if (group->kind == SCARP_FLASH_READ) {
-        ready_ns += group->array_ns; /* a read senses behind what runs */
+        /* a read is sensed while the command before it still runs */
+        ready_ns += group->array_ns;
     }
     if (ready_ns < now_ns) {
         for (ScarpFlashCmd *cmd = group; cmd; cmd = cmd->mate) {
@@ -277,7 +278,7 @@ ScarpNandStep scarp_nand_after(ScarpDrive *drive, uint32_t index)
     if (die->ahead) {
         return promote(drive, index);
     }
-    scarp_nand_kick(drive, index); /* the die rests if it finds no work */
+    scarp_nand_kick(drive, index); /* a kicked die without work rests */
     return NAND_NOTHING;
 }
 

@@ -9,8 +9,9 @@
 #include "nand/ops.h"
 
 /*
- * Lanes of events that come in the order in which they are set: array times and
- * transfers of one length each, and waits for channels.
+ * Lanes for the events of dies and channels (core/event.h). Events of a lane
+ * mostly come in the order in which they are set, because they take the same
+ * time: array times of reads, of programs, transfers out, waits for a channel.
  */
 enum {
     SCARP_LANE_READ, SCARP_LANE_PROGRAM, SCARP_LANE_OUT, SCARP_LANE_CHANNEL,
@@ -18,13 +19,13 @@ enum {
 };
 G_STATIC_ASSERT(SCARP_LANE__COUNT == SCARP_EVENTS_LANES);
 
-/* Returns the longest array time in a group, which is not empty (timing.c). */
+/* Returns the longest array time of the group's commands (timing.c). */
 int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group);
 
 /*
- * Requests the channel for a waiter: die * 2, or die * 2 + 1 for the command
- * behind the current one. The waiter gets it at once, or when it is free.
- * Returns what scarp_nand_run() returns.
+ * Requests the channel for a waiter: die * 2 is the die's current command, die
+ * * 2 + 1 the command behind. The waiter gets the channel now if it is free,
+ * and else in its turn. Returns what scarp_nand_run() returns.
  */
 bool scarp_channel_request(ScarpDrive *drive, uint32_t waiter);
 bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter);
@@ -35,10 +36,13 @@ static inline void scarp_channel_busy_until(ScarpDrive *drive, uint32_t die,
     drive->nand.channel[scarp_die_channel(drive, die)].free_ns = until_ns;
 }
 
-/* Lets the array work until end_ns, which is the die's next event (die.c). */
+/*
+ * Begins the current command's array time. Its end, at end_ns, is the die's
+ * next event (die.c).
+ */
 void scarp_array_until(ScarpDrive *drive, uint32_t die, int64_t end_ns);
 ScarpDieActivity scarp_activity_of(const ScarpFlashCmd *cmd);
-/* Accounts the time until until_ns to cause, in each command of the group. */
+/* Adds the time until until_ns to the cause, in each command's account. */
 void scarp_group_own(ScarpFlashCmd *group, ScarpOwnCause cause,
                      int64_t until_ns);
 
@@ -47,13 +51,16 @@ bool scarp_may_suspend(const ScarpDrive *drive, uint32_t die);
 void scarp_suspend(ScarpDrive *drive, uint32_t die);
 
 /*
- * Remembers a phase of cmd, which is one of group, for observers. Call only
- * while there are observers of phases.
+ * Remembers for observers that cmd, one of the group, was in a phase from
+ * begin_ns to end_ns. Called only if an observer wants phases.
  */
 void scarp_see_phase(ScarpDrive *drive, const ScarpFlashCmd *group,
                      const ScarpFlashCmd *cmd, ScarpFlashPhase phase,
                      int64_t begin_ns, int64_t end_ns);
-/* Remembers the array time of the current commands, up to until_ns. */
+/*
+ * Remembers for observers the array time, until until_ns, of each command that
+ * the die runs.
+ */
 void scarp_see_array(ScarpDrive *drive, const ScarpDie *die, int64_t until_ns);
 
 #endif /* SCARP_NAND_INTERNAL_H */

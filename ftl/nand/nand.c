@@ -41,7 +41,9 @@ bool scarp_nand_init(ScarpDrive *drive,
     return true;
 }
 
-/* Frees what reads under way have sensed: their owners will not take it. */
+/*
+ * Frees data that reads of the group have sensed and their owners will not get.
+ */
 static void free_sensed(ScarpFlashCmd *group)
 {
     for (; group; group = group->mate) {

@@ -16,8 +16,8 @@ void scarp_nand_clear(ScarpDrive *drive);
 /* ---- Flash commands ----------------------------------------------------- */
 
 /*
- * Makes a flash command, which its owner fills in and queues. The owner hears
- * of its end, and frees it.
+ * Makes a flash command. Its owner fills it in, queues it, hears of its end and
+ * frees it.
  */
 static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
                                              ScarpFlashKind kind,
@@ -28,8 +28,8 @@ static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
 
     scarp_clear(cmd, offsetof(ScarpFlashCmd, account));
     /*
-     * Commands of GC and recovery have no causes: nobody asks what they waited
-     * for.
+     * Commands of collections and of recovery have no causes: no command of the
+     * host asks what they waited for.
      */
     scarp_account_init(&cmd->account, owner < OWNER_GC);
     cmd->kind = kind;
@@ -44,7 +44,7 @@ static inline void scarp_flash_free(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_pool_give(&drive->nand.pool, cmd);
 }
 
-/* Sets the place of the command, and how many bytes cross the channel. */
+/* Sets the command's plane and page, and how many bytes cross the channel. */
 static inline void scarp_flash_set_target(ScarpFlashCmd *cmd, uint32_t plane,
                                           uint32_t ppn, uint32_t bytes)
 {
@@ -53,7 +53,10 @@ static inline void scarp_flash_set_target(ScarpFlashCmd *cmd, uint32_t plane,
     cmd->bytes = bytes;
 }
 
-/* Sets what the owner makes the command for; OWNER_READ: an NVMe command. */
+/*
+ * Sets the object for which the owner makes the command; OWNER_READ: an NVMe
+ * command.
+ */
 static inline void scarp_flash_set_subject(ScarpFlashCmd *cmd, void *subject)
 {
     cmd->subject = subject;
@@ -66,7 +69,7 @@ static inline void scarp_flash_set_units(ScarpFlashCmd *cmd, ScarpUnit *units,
     cmd->n_units = n;
 }
 
-/* Sets the n units, from lpn on, that a read expects at its page. */
+/* Sets the LPNs that a read expects at its page: n units from lpn on. */
 static inline void scarp_flash_set_lpn(ScarpFlashCmd *cmd, uint32_t lpn,
                                        uint32_t n)
 {
@@ -74,7 +77,7 @@ static inline void scarp_flash_set_lpn(ScarpFlashCmd *cmd, uint32_t lpn,
     cmd->n_units = n;
 }
 
-/* Extends a read by one unit, which lies behind the others. */
+/* Extends a read by the unit that follows it in the same page. */
 static inline void scarp_flash_extend(ScarpFlashCmd *cmd, uint32_t bytes)
 {
     cmd->n_units++;
@@ -92,7 +95,8 @@ static inline void scarp_flash_set_direct(ScarpFlashCmd *cmd)
 }
 
 /*
- * Sets the page that a copyback senses; scarp_flash_set_ppn() sets the other.
+ * Sets the page that a copyback senses. scarp_flash_set_ppn() sets the page
+ * that it programs.
  */
 static inline void scarp_flash_set_source(ScarpFlashCmd *cmd, uint32_t ppn)
 {
@@ -104,25 +108,30 @@ static inline void scarp_flash_set_aligned(ScarpFlashCmd *cmd, bool aligned)
     cmd->aligned = aligned;
 }
 
-/* Marks a collection's program as one of another die's victim. */
+/*
+ * Marks a collection's program as a guest: it goes to another die than its
+ * victim's.
+ */
 static inline void scarp_flash_set_guest(ScarpFlashCmd *cmd)
 {
     cmd->guest = true;
 }
 
-/* Notes whether a page of the plane is kept for the command until it starts. */
+/* Notes whether the plane keeps a free page for the command until it starts. */
 static inline void scarp_flash_set_promised(ScarpFlashCmd *cmd, bool promised)
 {
     cmd->promised = promised;
 }
 
-/* Sets the page that a program or copyback got, which starts. */
+/* Sets the page that a program or copyback has got, which starts then. */
 static inline void scarp_flash_set_ppn(ScarpFlashCmd *cmd, uint32_t ppn)
 {
     cmd->ppn = ppn;
 }
 
-/* Returns a copy of the command, for a part of a read; it is in no queue. */
+/*
+ * Returns a copy of a read, for a part of its units. The copy is in no queue.
+ */
 ScarpFlashCmd *scarp_flash_copy(ScarpDrive *drive, const ScarpFlashCmd *cmd);
 
 static inline ScarpFlashKind scarp_flash_kind(const ScarpFlashCmd *cmd)
@@ -210,13 +219,13 @@ static inline int64_t scarp_flash_begin_ns(const ScarpFlashCmd *cmd)
     return cmd->begin_ns;
 }
 
-/* Returns what the command waited for and spent its time on. */
+/* Returns the account of what the command waited for and spent its time on. */
 static inline ScarpAccount *scarp_flash_account(ScarpFlashCmd *cmd)
 {
     return &cmd->account;
 }
 
-/* A list of flash commands that are in no queue. */
+/* Makes an empty list for flash commands that are in no queue of a plane. */
 static inline void scarp_flash_queue_init(ScarpFlashQueue *queue)
 {
     *queue = (ScarpFlashQueue) { .tail = &queue->head };
@@ -229,7 +238,7 @@ static inline void scarp_flash_push(ScarpFlashQueue *queue, ScarpFlashCmd *cmd)
     queue->tail = &cmd->next;
 }
 
-/* Removes and returns the first command; NULL: the list is empty. */
+/* Removes and returns the list's first command; NULL: the list is empty. */
 static inline ScarpFlashCmd *scarp_flash_pop(ScarpFlashQueue *queue)
 {
     ScarpFlashCmd *cmd = queue->head;
@@ -243,7 +252,7 @@ static inline ScarpFlashCmd *scarp_flash_pop(ScarpFlashQueue *queue)
 
 /* ---- Queues of a die ---- ----------------------------------------------- */
 
-/* Makes the die look for work once the present event has been handled. */
+/* Lets the die look for work when the present event has been handled. */
 static inline void scarp_nand_kick(ScarpDrive *drive, uint32_t die)
 {
     ScarpNand *nand = &drive->nand;
@@ -262,7 +271,7 @@ static inline bool scarp_nand_any_kicked(const ScarpDrive *drive)
     return drive->nand.n_kicked;
 }
 
-/* Returns the die that was kicked first; there must be one. */
+/* Returns, and takes off the list, the die that was kicked first. */
 static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
 {
     ScarpNand *nand = &drive->nand;
@@ -277,11 +286,11 @@ static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
 
 /* Puts the command into its plane's queue and kicks the die. */
 void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* Queues a command that has waited elsewhere, before younger ones. */
+/* Puts a command that has waited in another queue before younger commands. */
 void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
- * Queues a read whose page had moved: as a new one, or by its age when it has
- * been retried as often as it may.
+ * Queues a read whose page had moved when its turn came: at the end of the
+ * queue, or, if it has been queued again to the limit, by its age.
  */
 void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read);
 
@@ -293,8 +302,9 @@ static inline ScarpFlashQueue *scarp_nand_queue(ScarpDrive *drive,
 }
 
 /*
- * Returns the first command of a plane's queue, or NULL. It is the oldest, but
- * for a read whose page had moved: that one is queued again at the end.
+ * Returns the first command of a plane's queue, or NULL. The first command is
+ * the oldest, except for reads whose pages had moved: they were queued again at
+ * the end.
  */
 static inline const ScarpFlashCmd *scarp_nand_head(const ScarpDrive *drive,
                                                    uint32_t plane,
@@ -303,13 +313,13 @@ static inline const ScarpFlashCmd *scarp_nand_head(const ScarpDrive *drive,
     return drive->nand.plane[plane].queue[kind].head;
 }
 
-/* Returns the next younger command of the same queue, or NULL. */
+/* Returns the command behind cmd in its queue or list, or NULL. */
 static inline const ScarpFlashCmd *scarp_flash_next(const ScarpFlashCmd *cmd)
 {
     return cmd->next;
 }
 
-/* Returns the next of a list that is the caller's, and cuts the link. */
+/* Returns the command behind cmd in the caller's list, and cuts the link. */
 static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
 {
     ScarpFlashCmd *next = cmd->next;
@@ -322,21 +332,24 @@ static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
 
 void scarp_nand_await_pair(ScarpDrive *drive, ScarpFlashCmd *program);
 /*
- * Returns the plane's oldest program that waits so, or NULL; scarp_flash_next()
- * gives the younger ones.
+ * Returns the plane's oldest program that waits for the rest of its cells, or
+ * NULL. scarp_flash_next() leads to the younger ones.
  */
 static inline const ScarpFlashCmd *scarp_nand_unpaired(const ScarpDrive *drive,
                                                        uint32_t plane)
 {
     return drive->nand.unpaired ? drive->nand.unpaired[plane].head : NULL;
 }
-/* Takes the programs of the block out; the list, by age, is the caller's. */
+/*
+ * Takes out the plane's programs that wait for cells of this block. Returns
+ * them as a list, the oldest first.
+ */
 ScarpFlashCmd *scarp_nand_take_unpaired(ScarpDrive *drive, uint32_t plane,
                                         uint32_t block);
 
 /*
- * Return the link to a queue's first command, or to the next one, for walks
- * that take commands out of a queue.
+ * Return the link to a queue's first command, and to the command behind cmd.
+ * Walks that take commands out of a queue go along these links.
  */
 static inline ScarpFlashCmd **scarp_nand_first_link(ScarpFlashQueue *queue)
 {
@@ -348,20 +361,24 @@ static inline ScarpFlashCmd **scarp_flash_next_link(ScarpFlashCmd *cmd)
     return &cmd->next;
 }
 
-/* Takes the command at *link out of queue; the caller starts or requeues it. */
+/*
+ * Takes the command at *link out of the queue. The caller starts or requeues
+ * it.
+ */
 ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
                                   ScarpFlashCmd **link);
 /*
- * Queues of commands that the host waits for, as bits for scarp_nand_oldest().
+ * Queues of commands that the host waits for, as scarp_nand_oldest() gets them.
  */
 #define SCARP_HOST_QUEUES \
     (1u << QUEUE_READS | 1u << QUEUE_PROGRAMS | 1u << QUEUE_MAP)
 
-/* Takes cmd, which is the first of its queue. */
+/* Takes cmd out of its queue, whose first command it is. */
 ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd);
 /*
- * Returns the sequence number of the oldest first of the die's queues of these
- * kinds (bits: 1 << ScarpQueueKind), or SCARP_NOBODY.
+ * Returns the sequence number of the oldest command of the die; SCARP_NOBODY:
+ * no command waits. Looks at the first command of each queue whose bit, 1 <<
+ * ScarpQueueKind, is in `kinds`.
  */
 uint64_t scarp_nand_oldest(const ScarpDrive *drive, uint32_t die,
                            unsigned kinds);
@@ -374,8 +391,8 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * True when programs wait: of the host's units, of the mapping's, or of another
- * die's victim.
+ * True when a program waits at the die: of the host's units, of translation
+ * units, or of another die's victim.
  */
 static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
                                             uint32_t die)
@@ -390,7 +407,7 @@ static inline bool scarp_nand_guests_wait(const ScarpDrive *drive, uint32_t die)
     return drive->nand.die[die].guests;
 }
 
-/* Returns how many commands wait or run. */
+/* Returns how many commands of the die wait or run. */
 static inline uint32_t scarp_nand_load(const ScarpDrive *drive, uint32_t index)
 {
     const ScarpDie *die = &drive->nand.die[index];
@@ -399,13 +416,13 @@ static inline uint32_t scarp_nand_load(const ScarpDrive *drive, uint32_t index)
            die->queued[QUEUE_GC] + die->queued[QUEUE_MAP] + !!die->current;
 }
 
-/* True when no command runs, is suspended, or waits. */
+/* True when the die has no command that runs, is suspended or waits. */
 static inline bool scarp_nand_at_rest(const ScarpDrive *drive, uint32_t die)
 {
     return !scarp_nand_load(drive, die) && !drive->nand.die[die].suspended;
 }
 
-/* For gc: notes whether collections of the die's planes run. */
+/* For gc: notes whether a plane of the die collects. */
 static inline void scarp_nand_set_collecting(ScarpDrive *drive, uint32_t die,
                                              bool collecting)
 {
@@ -418,12 +435,12 @@ static inline bool scarp_nand_collecting(const ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * Returns how long the array of the running command still works; one_ns if that
- * is not known yet.
+ * Returns how long the die's array will still work for the current command.
+ * one_ns: it does not work yet, and its time is not known.
  */
 int64_t scarp_nand_busy_ns(const ScarpDrive *drive, uint32_t die,
                            int64_t one_ns);
-/* True while an erase is in its array time, of which *left_ns is left. */
+/* True while the die erases a block; sets *left_ns to the time left. */
 bool scarp_nand_erasing(const ScarpDrive *drive, uint32_t die,
                         int64_t *left_ns);
 
@@ -449,7 +466,7 @@ static inline int64_t scarp_nand_page_transfer_ns(const ScarpDrive *drive)
     return drive->nand.page_transfer_ns;
 }
 
-/* Returns the time that bytes take on the channel. */
+/* Returns how long a transfer of so many bytes takes. */
 static inline int64_t scarp_nand_transfer_ns(const ScarpDrive *drive,
                                              uint64_t bytes)
 {
@@ -460,7 +477,7 @@ static inline int64_t scarp_nand_transfer_ns(const ScarpDrive *drive,
            drive->desc.channel_mts;
 }
 
-/* Returns the time in which an idle die moves a page inside its plane. */
+/* Returns how long an idle die takes to move a page inside its plane. */
 static inline int64_t scarp_nand_move_ns(const ScarpDrive *drive,
                                          bool copyback)
 {
@@ -472,30 +489,33 @@ static inline int64_t scarp_nand_move_ns(const ScarpDrive *drive,
 
 /* ---- For flow: a die's life --------------------------------------------- */
 
-/* The work that a kicked die can take on. */
+/* Answers of scarp_nand_look(): what a kicked die can do. */
 typedef enum {
     LOOK_BUSY,   /* nothing now */
     LOOK_BEHIND, /* a command may be loaded behind the one that runs */
-    LOOK_NEXT,   /* the die is free (while suspended: for a read) */
+    LOOK_NEXT,   /* begin a command; while one is suspended: a read */
 } ScarpLook;
 
 /*
- * Returns what the die can take on. Suspends the running command, if a read
- * that waits may do so.
+ * Returns what the die can do. If a read waits and may suspend the current
+ * command, suspends it.
  */
 ScarpLook scarp_nand_look(ScarpDrive *drive, uint32_t die);
-/* True while a command of the die has begun, and not ended. */
+/* True while the die has a command that has begun and has not ended. */
 static inline bool scarp_nand_runs(const ScarpDrive *drive, uint32_t die)
 {
     return drive->nand.die[die].current;
 }
-/* Returns the command that is suspended, so that reads go first, or NULL. */
+/* Returns the command that is suspended so that reads go first, or NULL. */
 static inline const ScarpFlashCmd *scarp_nand_suspended(const ScarpDrive *drive,
                                                         uint32_t die)
 {
     return drive->nand.die[die].suspended;
 }
-/* True when a command may be loaded behind the one that runs (nand.cache). */
+/*
+ * True when a command waits that can be loaded behind the current one
+ * (nand.cache).
+ */
 static inline bool scarp_nand_wants_behind(const ScarpDrive *drive,
                                            uint32_t index)
 {
@@ -505,14 +525,14 @@ static inline bool scarp_nand_wants_behind(const ScarpDrive *drive,
            die->queued[QUEUE_READS] + die->queued[QUEUE_PROGRAMS] +
                die->queued[QUEUE_GC] + die->queued[QUEUE_MAP];
 }
-/* Returns the kind of the command that runs; there must be one. */
+/* Returns the kind of the current command. The die must have one. */
 static inline ScarpFlashKind scarp_nand_current_kind(const ScarpDrive *drive,
                                                      uint32_t die)
 {
     return drive->nand.die[die].current->kind;
 }
 
-/* Lets mate join group, which has been chosen and not begun. */
+/* Adds mate to group, a chosen command that has not begun. */
 static inline void scarp_flash_join(ScarpFlashCmd *group, ScarpFlashCmd *mate)
 {
     while (group->mate) {
@@ -521,7 +541,7 @@ static inline void scarp_flash_join(ScarpFlashCmd *group, ScarpFlashCmd *mate)
     group->mate = mate;
 }
 
-/* Ends the waits of a command that was taken from its queue. */
+/* Ends the wait in the account of a command that was taken from its queue. */
 static inline void scarp_flash_waited(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     scarp_account_waited(
@@ -530,33 +550,43 @@ static inline void scarp_flash_waited(ScarpDrive *drive, ScarpFlashCmd *cmd)
         scarp_time_ns(drive));
 }
 
-/* Begins group, whose commands share their times from now on. */
+/* Begins all commands of the group: they run together. */
 void scarp_nand_begin(ScarpDrive *drive, ScarpFlashCmd *group);
 /*
- * Runs group, which has begun. True: it has the channel and is a program, so
- * that another one may be loaded behind it.
+ * Makes group, which has begun, the die's current command. True: it is a
+ * program that has got the channel, so another may be loaded behind it.
  */
 bool scarp_nand_run(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *group);
-/* Loads or senses group, which has begun, behind the command that runs. */
+/* Loads or senses group, which has begun, behind the current command. */
 void scarp_nand_run_behind(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *group);
-/* Resumes the suspended command, as nothing else is to be done. */
+/* Resumes the suspended command. The caller has nothing else for the die. */
 void scarp_nand_resume(ScarpDrive *drive, uint32_t die);
-/* Notes that the die has nothing to do; held: a collection has it to itself. */
+/*
+ * Notes that the die has nothing to do. held: no command may run, as a
+ * collection has the die to itself.
+ */
 void scarp_nand_rest(ScarpDrive *drive, uint32_t die, bool held);
 
 typedef enum {
     NAND_NOTHING,
-    NAND_BEHIND,    /* a command may be loaded behind the one that runs */
-    NAND_SENSED,    /* load one behind, then call scarp_nand_output() */
-    NAND_ONE_ENDED, /* the first of a group; the others follow */
-    NAND_ALL_ENDED, /* scarp_nand_after() must follow */
+    NAND_BEHIND,    /* a command may be loaded behind the current one */
+    /*
+     * a read is sensed; flow loads a command behind it, then calls
+     * scarp_nand_output()
+     */
+    NAND_SENSED,
+    NAND_ONE_ENDED, /* a command of a group ended; its mates follow */
+    NAND_ALL_ENDED, /* all ended; flow then calls scarp_nand_after() */
 } ScarpNandStep;
 
-/* Handles the die's event. scarp_flash_unlink_mate() takes *ended apart. */
+/*
+ * Handles the event of a die. If commands have ended, *ended is the first of
+ * them, and scarp_flash_unlink_mate() leads to the others.
+ */
 ScarpNandStep scarp_nand_event(ScarpDrive *drive, uint32_t die,
                                ScarpFlashCmd **ended);
-/* Returns the next command of a group that ended, and cuts the link. */
+/* Returns the next command of a group that has ended, and cuts the link. */
 static inline ScarpFlashCmd *scarp_flash_unlink_mate(ScarpFlashCmd *cmd)
 {
     ScarpFlashCmd *mate = cmd->mate;
@@ -564,28 +594,32 @@ static inline ScarpFlashCmd *scarp_flash_unlink_mate(ScarpFlashCmd *cmd)
     cmd->mate = NULL;
     return mate;
 }
-/* Makes the command behind the current one, once the ended ones are handled. */
+/*
+ * Makes the command behind the current one, if there is one; else lets the die
+ * look for work. Called when the commands that ended have been handled.
+ */
 ScarpNandStep scarp_nand_after(ScarpDrive *drive, uint32_t die);
-/* Requests the channel for data that was sensed. */
+/* Requests the channel for the data that the current read has sensed. */
 void scarp_nand_output(ScarpDrive *drive, uint32_t die);
 /*
- * Gives a free channel to the waiter that goes next. True: *die runs a program,
- * and another one may be loaded behind it.
+ * Gives a channel that has become free to its next waiter. True: die *die has
+ * begun a program, so another may be loaded behind it.
  */
 bool scarp_channel_event(ScarpDrive *drive, uint32_t channel, uint32_t *die);
 
 /* ---- A power cut: nand/cut.c -------------------------------------------- */
 
 /*
- * Lists the die's flash commands that change cells: those that work on them,
- * and those that the die has got but not begun.
+ * Lists the die's flash commands that change cells when power fails. working:
+ * their array works, or has worked. loaded: the die has got them, and their
+ * array has not begun.
  */
 void scarp_nand_cut(const ScarpDrive *drive, uint32_t die, GPtrArray *working,
                     GPtrArray *loaded);
 
 /* ---- For flow: phases for observers ------------------------------------- */
 
-/* Begins, or stops, to remember phases for observers. */
+/* Begins, or stops, to remember the phases that observers are told of. */
 void scarp_nand_observe(ScarpDrive *drive, bool on);
 
 static inline bool scarp_nand_seen(const ScarpDrive *drive)
@@ -594,8 +628,8 @@ static inline bool scarp_nand_seen(const ScarpDrive *drive)
 }
 
 /*
- * Returns the flash command of remembered phase i, and in *op all that nand
- * knows of it. NULL: there are no more phases.
+ * Returns the command of remembered phase i, and sets *op to what nand knows of
+ * the phase. NULL: there is no phase i.
  */
 const ScarpFlashCmd *scarp_nand_phase(const ScarpDrive *drive, unsigned i,
                                       ScarpFlashOp *op);

@@ -1,12 +1,11 @@
 /*
- * nand: channels and dies. Owns the phases and times of flash commands, the
- * queues of each die, and the list of dies that shall look for work.
+ * nand: channels and dies. The room owns the phases and times of flash
+ * commands, the queues of each die, and the list of dies that are to look for
+ * work.
  *
- * Other rooms make flash commands, queue them and ask how busy a die is. flow
- * starts them and takes those that have ended. gc says which dies collect. nand
- * asks causes and core.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Other rooms make flash commands, queue them, and ask how busy a die is. flow
+ * starts commands, and takes those that have ended. gc says which dies collect.
+ * nand asks causes and core.
  */
 #ifndef SCARP_NAND_STATE_H
 #define SCARP_NAND_STATE_H
@@ -15,52 +14,55 @@
 #include "core/state.h"
 #include "turns/state.h"
 
-/* The owner of a flash command made it, and is told of its end. */
+/* The owner of a flash command: the room that made it, and hears of its end. */
 typedef enum {
-    OWNER_READ,    /* flow: for its subject, a command of the host */
-    OWNER_RMW,     /* buffer: the rest of a partial write's unit */
-    OWNER_STRIPE,  /* parity: a page that a stripe needs */
+    OWNER_READ,    /* flow: a read for a command of the host */
+    OWNER_RMW,     /* buffer: the rest of a unit that was written in part */
+    OWNER_STRIPE,  /* parity: a read of a page of a stripe */
     OWNER_BUFFER,  /* buffer: a program of the host's units */
-    OWNER_PARITY,  /* parity: a program of one */
-    OWNER_MAP,     /* map: a read of a translation unit, a program of some */
-    OWNER_GC,      /* gc: read, program, copyback or erase of a job */
-    OWNER_RECOVERY, /* recovery: the same, and reads of spare areas */
+    OWNER_PARITY,  /* parity: a program of a parity page */
+    OWNER_MAP,     /* map: reads and programs of translation units */
+    OWNER_GC,      /* gc: commands of a job */
+    OWNER_RECOVERY, /* recovery: reads of spare areas, and mending */
     OWNER__COUNT
 } ScarpOwner;
 
-/* A plane has a queue for each kind of command, first come, first served. */
+/*
+ * The queues of a plane, one for each kind of command, first come, first
+ * served.
+ */
 typedef enum {
     QUEUE_READS, QUEUE_PROGRAMS, QUEUE_GC,
-    QUEUE_MAP, /* programs of translation units, which have pages of their own */
+    QUEUE_MAP, /* programs of translation units: their blocks are apart */
     QUEUE__COUNT
 } ScarpQueueKind;
 
 /* A flash command: one operation of one plane. */
 struct ScarpFlashCmd {
-    ScarpFlashCmd *next; /* in its plane's queue, or in the pool */
-    ScarpFlashCmd *mate; /* next of a multi-plane command */
-    void *subject;       /* what the owner made it for */
-    ScarpUnit *units;    /* that it programs or, for GC, reads */
-    void *data;          /* sensed by a read; the owner frees it */
+    ScarpFlashCmd *next; /* in the plane's queue, in a list, or in the pool */
+    ScarpFlashCmd *mate; /* the next of those that run together */
+    void *subject;       /* the object that the owner made the command for */
+    ScarpUnit *units;    /* units that a program carries, or that GC reads */
+    void *data;          /* what a read has sensed; the owner frees it */
     uint64_t seq;
     uint32_t plane;
-    uint32_t ppn;        /* first unit; program: known once started */
+    uint32_t ppn;        /* of the first unit; a program has it once started */
     union {
-        uint32_t source_ppn; /* copyback: where it reads */
-        uint32_t lpn;        /* host read: first of n_units */
+        uint32_t source_ppn; /* copyback: the page that it senses */
+        uint32_t lpn;        /* host's read: the first of n_units */
     };
     uint16_t n_units;
-    uint16_t bytes;      /* that cross the channel: a page at most */
+    uint16_t bytes;      /* bytes that cross the channel, a page at most */
     uint8_t kind;        /* ScarpFlashKind */
     uint8_t owner;       /* ScarpOwner */
-    uint8_t origin;      /* ScarpOrigin: what observers are told */
-    bool aligned;        /* program: goes to its plane's aligned block */
-    bool promised;       /* program: blocks keeps a page for it (gc) */
-    bool direct;         /* read: waits for its die, whatever that does */
-    bool guest;          /* gc's program: of another die's victim */
-    ScarpOwnCount retries; /* read: its page had changed by its turn */
-    int64_t begin_ns;    /* on the die */
-    int64_t array_ns;    /* the group that it heads: fixed at the grant */
+    uint8_t origin;      /* ScarpOrigin, for observers */
+    bool aligned;        /* program: goes to the plane's aligned block */
+    bool promised;       /* gc's program: the plane keeps a page for it */
+    bool direct;         /* read: parity does not serve it (parity/ops.h) */
+    bool guest;          /* gc's program: its victim is on another die */
+    ScarpOwnCount retries; /* read: how often its page had moved by its turn */
+    int64_t begin_ns;    /* when the die began it */
+    int64_t array_ns;    /* of its group, once that has the channel */
     ScarpAccount account;
 } __attribute__((aligned(SCARP_CACHE_LINE)));
 
@@ -76,39 +78,42 @@ typedef struct {
 
 typedef enum {
     PHASE_IDLE,
-    PHASE_COMMAND,  /* waits for the channel: command, program's data */
-    PHASE_ARRAY,    /* channel granted; the event is the array's end */
-    PHASE_OUT_WAIT, /* waits for the channel: read's data */
+    PHASE_COMMAND,  /* waits for the channel, for command and data in */
+    PHASE_ARRAY,    /* the array works; its end is the die's event */
+    PHASE_OUT_WAIT, /* a read waits for the channel, for data out */
     PHASE_OUT,
     PHASE_SUSPEND,
 } ScarpDiePhase;
 
-/* A die, in lines of the processor's cache: each event looks at the first. */
+/*
+ * A die. Its members are in the order of use, because most events need only the
+ * first line of the processor's cache.
+ */
 typedef struct {
-    ScarpFlashCmd *current; /* and its mates */
+    ScarpFlashCmd *current; /* the command that runs, and its mates */
     ScarpFlashCmd *suspended;
-    ScarpFlashCmd *ahead;   /* nand.cache: loads or senses behind current */
-    uint32_t queued[QUEUE__COUNT]; /* in all planes */
-    uint32_t suspends;      /* how often current was suspended */
+    ScarpFlashCmd *ahead;   /* nand.cache: loaded or sensed behind current */
+    uint32_t queued[QUEUE__COUNT]; /* commands that wait, in all planes */
+    uint32_t suspends;      /* how often current has been suspended */
     uint8_t phase;          /* ScarpDiePhase */
-    bool kicked;            /* in the list of dies to look for work */
-    bool collecting;        /* as gc says */
+    bool kicked;            /* the die is in ScarpNand.kicked */
+    bool collecting;        /* gc says that a plane of the die collects */
     ScarpDieClock clock;
-    int64_t array_begin_ns, array_end_ns; /* of current */
-    uint32_t channel_next[2]; /* next waiter: die * 2 + (ahead) */
-    int64_t ahead_loaded_ns;  /* NEVER until the channel is granted */
+    int64_t array_begin_ns, array_end_ns; /* of the current command */
+    uint32_t channel_next[2]; /* waiter behind current's, and ahead's */
+    int64_t ahead_loaded_ns;  /* NEVER until ahead has got the channel */
     int64_t suspended_left_ns;
-    uint32_t guests;          /* of queued[QUEUE_GC]: other dies' copies */
+    uint32_t guests;          /* programs in queued[QUEUE_GC] from other dies */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
 
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==
                 SCARP_CACHE_LINE);
 
-/* Queues of a channel; the first one goes before the second. */
+/* The queues of a channel. Waiters of WAIT_GC go before those of WAIT_ANY. */
 enum { WAIT_GC, WAIT_ANY, WAIT__COUNT };
 
 typedef struct {
-    uint32_t head, tail; /* die * 2 + (ahead), or SCARP_NONE */
+    uint32_t head, tail; /* die * 2 + (ahead); SCARP_NONE: empty */
 } ScarpChannelQueue;
 
 typedef struct {
@@ -116,7 +121,7 @@ typedef struct {
     ScarpChannelQueue wait[WAIT__COUNT];
 } ScarpChannel;
 
-/* A phase that observers are to be told of. */
+/* A phase of a flash command, remembered for observers. */
 typedef struct {
     const ScarpFlashCmd *cmd;
     int64_t begin_ns, end_ns;
@@ -128,15 +133,15 @@ typedef struct {
     ScarpChannel *channel;
     ScarpDie *die;
     ScarpNandPlane *plane;
-    uint32_t *kicked; /* [n_dies] ring: dies to look for work afterwards */
+    uint32_t *kicked; /* [n_dies] ring of dies that look for work next */
     uint32_t first_kicked, n_kicked;
-    ScarpPool pool;   /* of flash commands */
-    /* Times of each page of a block: nand/timing.c */
+    ScarpPool pool;   /* free flash commands */
+    /* Times of each page offset: nand/timing.c */
     int64_t *read_ns_of, *program_ns_of; /* [pages_per_block] */
-    bool pages_alike; /* each page of a block takes as long as the first */
+    bool pages_alike; /* every page of a block takes as long */
     int64_t page_transfer_ns;
     ScarpFlashQueue *unpaired; /* [plane]; NULL: no ftl.paired_pages=pad */
-    GArray *seen; /* ScarpSeenPhase, while there is an observer of them */
+    GArray *seen; /* of ScarpSeenPhase; NULL: no observer wants phases */
 } ScarpNand;
 
 #endif /* SCARP_NAND_STATE_H */

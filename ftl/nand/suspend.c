@@ -1,16 +1,14 @@
 /*
  * Program and erase suspend: a read that waits stops the array. The suspended
- * command goes on when no read waits any longer, or when reads have gone before
- * a program as often as they may.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * command goes on when no read waits any longer, or when it is owed the next
+ * turn because reads have gone before it to the limit.
  */
 #include "nand/internal.h"
 
 #ifdef SCARP_CHECKED
 /*
- * For marks: a read waits, and the command that runs is of a kind that can be
- * suspended.
+ * True when a read waits and the current command is of a kind that can be
+ * suspended. Only marks ask this.
  */
 static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 {
@@ -23,8 +21,8 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 #endif
 
 /*
- * True when reads have gone before the running command, or before an older
- * waiter, as often as they may.
+ * True when reads have gone to the limit before the current command, or before
+ * an older waiter: another suspend would be one too many.
  */
 static bool reads_have_gone(const ScarpDrive *drive, uint32_t index)
 {
@@ -64,7 +62,7 @@ bool scarp_may_suspend(const ScarpDrive *drive, uint32_t index)
 void scarp_suspend(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->nand.die[index];
-    /* A suspend begins no earlier than the array's work. */
+    /* a suspend begins no earlier than the array time */
     int64_t at_ns = MAX(scarp_time_ns(drive), die->array_begin_ns);
 
     scarp_mark_if(drive, program_suspended,

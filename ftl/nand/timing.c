@@ -1,11 +1,9 @@
 /*
  * Array times of each page of a block, and of commands of several planes.
  *
- * Page i has type i % cell_bits (LSB first) and lies in layer
- * i × layers / pages_per_block; a layer's factor goes linearly from
+ * Page i has type i % cell_bits (LSB first) and lies in layer i × layers /
+ * pages_per_block. The factor of a layer goes linearly from
  * layer_fastest_permille to layer_slowest_permille (pregc §2, figure 2).
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "nand/internal.h"
 
@@ -26,9 +24,10 @@ static int64_t of_page(const ScarpDescription *d, const uint64_t *values,
 }
 
 /*
- * Returns what ftl.paired_pages=backup costs. Before a page is programmed whose
- * cells have another page already, that one is programmed once more, as the
- * first page of other cells. Erasing these is shared by a block's pages.
+ * Returns the time that ftl.paired_pages=backup adds to a page's program. If
+ * the page's cells have another page already, that page is first programmed
+ * once more, as the first page of other cells. The erase of the block with such
+ * copies is shared among its pages.
  */
 static int64_t backup_ns(const ScarpDescription *d, uint64_t page,
                          int64_t transfer_ns)
@@ -67,8 +66,8 @@ void scarp_timing_clear(ScarpDrive *drive)
 }
 
 /*
- * Returns a page that takes as long. Pages that are alike share the first one's
- * times, which are in the processor's cache.
+ * Returns a page with the same array times as ppn. If all pages of a block are
+ * alike, that is page 0, whose times are in the processor's cache.
  */
 static uint32_t page_in_time(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -94,7 +93,7 @@ static inline int64_t of_command(const ScarpDrive *drive,
     }
 }
 
-/* Planes of one command work at the same time: the slowest counts. */
+/* Planes of a group work at the same time, so the slowest counts. */
 int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group)
 {
     int64_t longest = of_command(drive, group);

@@ -1,8 +1,6 @@
 /*
- * Programs that have ended in their cells, but do not count before the rest of
- * these cells is programmed (ftl.paired_pages=pad).
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Programs whose page is programmed, and which count only when the other pages
+ * of the same cells are programmed, too (ftl.paired_pages=pad).
  */
 #include "nand/internal.h"
 

@@ -1,33 +1,39 @@
 /*
  * Functions of turns for other rooms.
  *
- * The rule: nobody who waits is passed over more often than a limit says. Then
- * it is owed the next turn; if it cannot be served, what it waits for is. The
- * count is bound to the waiter's sequence number. So nobody resets a count: it
- * begins anew when all who were counted for have left.
+ * The rule: no waiter is passed over more often than a limit says. Then the
+ * waiter is owed the next turn. If the waiter cannot be served, what it waits
+ * for is served instead.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A count holds for one waiter, or for all who waited when it began (turns.c),
+ * by their sequence numbers. Those keep the count wherever they are queued. A
+ * new count begins with the first younger waiter that is passed over.
  */
 #ifndef SCARP_TURNS_OPS_H
 #define SCARP_TURNS_OPS_H
 
 #include "core/ops.h"
 
-#define SCARP_NOBODY UINT64_MAX /* the sequence number of no waiter */
+#define SCARP_NOBODY UINT64_MAX /* a sequence number that no waiter has */
 
 bool scarp_turns_init(ScarpDrive *drive, const ScarpConfig *config,
                       GError **error);
 void scarp_turns_clear(ScarpDrive *drive);
-/* Multiplies the limit by what only the waiter's room can count. */
+/*
+ * Multiplies the passer's limit by n, which only the waiter's room can count.
+ */
 void scarp_turns_scale(ScarpDrive *drive, ScarpPasser passer, uint64_t n);
 
-/* Counts that another goes before the oldest waiter (SCARP_NOBODY: none). */
+/*
+ * Counts that the passer went before `waiter`, the oldest that waits for the
+ * resource. SCARP_NOBODY: nobody waits, and nothing is counted.
+ */
 void scarp_turn_passed(ScarpDrive *drive, ScarpPasser passer, uint32_t resource,
                        uint64_t waiter);
 
 /*
- * True when the count has reached its limit: the caller then looks who waits,
- * and asks whether that one is owed the turn.
+ * True when the resource's count has reached its limit. Only then does the
+ * caller look who waits, and ask scarp_turn_owed().
  */
 static inline bool scarp_turn_limit_reached(const ScarpDrive *drive,
                                             ScarpPasser passer,
@@ -37,7 +43,10 @@ static inline bool scarp_turn_limit_reached(const ScarpDrive *drive,
            drive->turns.limit[passer];
 }
 
-/* True when the oldest waiter is owed the next turn; SCARP_NOBODY never is. */
+/*
+ * True when `waiter`, the oldest that waits for the resource, is owed the next
+ * turn. SCARP_NOBODY is never owed a turn.
+ */
 static inline bool scarp_turn_owed(const ScarpDrive *drive, ScarpPasser passer,
                                    uint32_t resource, uint64_t waiter)
 {
@@ -46,8 +55,8 @@ static inline bool scarp_turn_owed(const ScarpDrive *drive, ScarpPasser passer,
 }
 
 /*
- * Lets another go before the waiter once more. False: the waiter is owed the
- * next turn.
+ * Lets the passer go before `waiter` once more, and counts that. False: the
+ * waiter is owed the next turn, so the passer must wait.
  */
 static inline bool scarp_turn_may_pass(ScarpDrive *drive, ScarpPasser passer,
                                        uint32_t resource, uint64_t waiter)
@@ -60,8 +69,8 @@ static inline bool scarp_turn_may_pass(ScarpDrive *drive, ScarpPasser passer,
 }
 
 /*
- * Lets another go before a waiter that carries its count. False: the waiter is
- * owed the next turn.
+ * Lets the passer go before a waiter that carries its own count. False: the
+ * waiter is owed the next turn, so the passer must wait.
  */
 static inline bool scarp_turn_may_pass_own(const ScarpDrive *drive,
                                            ScarpPasser passer,

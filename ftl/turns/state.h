@@ -1,20 +1,21 @@
 /*
- * turns: who is owed the next turn. Owns the counts of those who wait: how many
- * others went before them.
+ * turns: who is owed the next turn. The room owns the counts of those who wait:
+ * how many others went before them.
  *
- * It knows a waiter by the resource that it waits for (a die, a channel, the
- * drive) and by its sequence number, never as a flash command. Other rooms tell
- * it when somebody goes before a waiter, and ask whether the waiter is owed the
- * next turn. It asks core.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * A waiter is known here by the resource that it waits for (a die, a channel,
+ * the drive) and by its sequence number, never as a flash command. Other rooms
+ * tell turns when somebody goes before a waiter, and ask whether the waiter is
+ * owed the next turn. turns asks core.
  */
 #ifndef SCARP_TURNS_STATE_H
 #define SCARP_TURNS_STATE_H
 
 #include "core/state.h"
 
-/* Kinds of commands that go before others; turns.c says before whom. */
+/*
+ * Kinds of commands that go before others. turns.c has a row for each, which
+ * says before whom.
+ */
 typedef enum {
     PASS_READS,
     PASS_SIBLINGS,
@@ -23,16 +24,16 @@ typedef enum {
     PASS_TRANSFERS,
     PASS_USES,
     PASS_UPDATES,
-    PASS_RETRIES, /* counted by the waiter itself: ScarpOwnCount */
+    PASS_RETRIES, /* counted in the waiter: ScarpOwnCount */
     PASS__COUNT
 } ScarpPasser;
 
 typedef struct {
-    uint64_t last;   /* waiters up to this sequence number are counted for */
-    uint64_t passed; /* others that went since the first of these waited */
+    uint64_t last;   /* the youngest waiter that this count holds for */
+    uint64_t passed; /* others that went before, since the count began */
 } ScarpTurnCount;
 
-/* The count of one waiter, which takes it along from queue to queue. */
+/* A count that one waiter carries along from queue to queue. */
 typedef struct {
     uint8_t passed;
 } ScarpOwnCount;

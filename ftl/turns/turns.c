@@ -1,25 +1,29 @@
 /*
- * The limits to how often one goes before another: their table, and the one
+ * The limits to how often one goes before another: their table, and the
  * function that counts by it.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "turns/ops.h"
 
 typedef enum { PER_DIE, PER_CHANNEL, PER_DRIVE, PER_WAITER } Scope;
 
-/* The factor of a limit. */
+/*
+ * A limit is `most`, multiplied once, for each plane of a die, for each plane
+ * of the drive, or for each entry of the mapping's cache.
+ */
 typedef enum { EACH_ONCE, EACH_DIE_PLANE, EACH_PLANE, EACH_ENTRY } Each;
 
 typedef struct {
-    const char *passer, *waiter, *owed; /* as docs/model.md has them */
-    Scope scope; /* who has a count */
-    uint32_t most; /* 0: controller.reads_first_limit */
+    const char *passer, *waiter, *owed; /* the words of docs/model.md */
+    Scope scope; /* each of these has a count */
+    uint32_t most; /* the limit; 0: controller.reads_first_limit */
     Each each;
-    bool all; /* counted for all who wait when it begins, else for the first */
+    /* counts for all who wait when it begins, not for the oldest alone */
+    bool all;
 } Row;
 
-/* docs/model.md has a line for each; tests/e2e/test_docs.py compares them. */
+/*
+ * docs/model.md has a line for each row; tests/e2e/test_docs.py compares them.
+ */
 static const Row rows[PASS__COUNT] = {
     [PASS_READS] = {
         "reads",
@@ -74,7 +78,8 @@ static uint64_t limit(const ScarpDrive *drive, ScarpPasser passer)
     if (!most) {
         return desc->reads_first_limit;
     }
-    if (passer == PASS_COLLECTIONS) { /* a plane of few blocks: each once */
+    /* a plane of fewer blocks counts each once */
+    if (passer == PASS_COLLECTIONS) {
         most = MIN(most, desc->blocks_per_plane);
     }
     switch (rows[passer].each) {
