@@ -1,8 +1,6 @@
 /*
  * A command's way through the device, from the host's link to the flash and
  * back.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
@@ -25,7 +23,9 @@ void scarp_flow_admit(ScarpDrive *drive)
     }
 }
 
-/* Begins the command, which is in the device, and has a write's data. */
+/*
+ * Begins cmd, which is in the device. If cmd is a write, its data has arrived.
+ */
 static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
 {
     cmd->units_left = 1;
@@ -113,8 +113,8 @@ void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns)
                  scarp_drive_logical_bytes(drive));
     if (cmd->op <= SCARP_OP_WRITE) {
         /*
-         * Prefetches the entry, which is looked up once the firmware or the
-         * link is done with the command.
+         * Prefetches the entry of the mapping, which is looked up when the
+         * firmware or the link has finished with cmd.
          */
         scarp_expect(drive, cmd->offset_bytes);
     }
@@ -131,8 +131,8 @@ ScarpCmd *scarp_reap(ScarpDrive *drive)
 }
 
 /*
- * Returns the unit's newest data, or NULL for zeroes. room takes a unit's
- * bytes, for a unit of which only a part is buffered.
+ * Returns the newest data of the unit lpn; NULL: zeroes. If only a part of the
+ * unit is in the buffer, the whole unit is put together in room.
  */
 static const char *peek_unit(const ScarpDrive *drive, uint32_t lpn, char *room)
 {

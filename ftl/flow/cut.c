@@ -1,22 +1,20 @@
 /*
- * Power fails: the pages and blocks that flash commands under way leave.
+ * A power cut: what flash commands that are under way leave in the cells.
  *
- * A program leaves its page torn, or complete, though nobody was told. Each
+ * A program leaves its page torn, or complete although nobody was told. Each
  * plane of a multi-plane command is drawn for itself. An erase leaves a block
  * that is neither erased nor readable. With energy of its own
- * (controller.plp_bytes) the drive completes all of them, and saves what is
- * buffered.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * (controller.plp_bytes) the drive completes all these commands, and saves the
+ * data in the buffer.
  */
 #include "flow/internal.h"
 
-/* A program that was at its array is complete in one of so many cases. */
+/* A cut leaves the page of one in so many programs complete, drawn by lot. */
 enum { DONE_OF = 4 };
 
 /*
- * Puts a unit into the cells, with the data that the program carried (NULL:
- * zeroes).
+ * Puts a unit into the cells of ppn, with the data that the program carried;
+ * data NULL: zeroes.
  */
 static void burn_unit(ScarpDrive *drive, uint32_t ppn, const ScarpUnit *unit)
 {
@@ -67,7 +65,10 @@ static void burn(ScarpDrive *drive, const ScarpFlashCmd *cmd)
     }
 }
 
-/* A lie: the first half of each unit is new, the second half is old. */
+/*
+ * Tells a lie: programs the first half of each unit, and leaves its old second
+ * half.
+ */
 static bool shear(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 {
     uint32_t ppn = scarp_flash_ppn(cmd), half = drive->geo.unit_bytes / 2;
@@ -189,8 +190,8 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what)
 /* ---- The cut ------------------------------------------------------------ */
 
 /*
- * Programs that await the rest of their cells have ended, so their pages are
- * complete.
+ * Programs the pages of programs that wait for the rest of their cells: their
+ * array time is over, so their pages are complete.
  */
 static void burn_unpaired(ScarpDrive *drive)
 {
@@ -205,8 +206,8 @@ static void burn_unpaired(ScarpDrive *drive)
 void scarp_flow_cut(ScarpDrive *drive)
 {
     /*
-     * Sequence numbers, not time, decide the draw: so a drive that goes on from
-     * an image is cut alike.
+     * Sequence numbers seed the draw, and not the time: so a drive that goes on
+     * from an image is cut as the original drive is.
      */
     uint64_t random = scarp_random_state(scarp_seed(drive) +
                                          scarp_seq_count(drive));
@@ -219,7 +220,7 @@ void scarp_flow_cut(ScarpDrive *drive)
         cut_die(drive, die, &random);
     }
     /*
-     * During recovery the buffer is empty, and the last cut's save remains
+     * During recovery the buffer is empty, and what the last cut saved is still
      * valid.
      */
     if (drive->desc.plp_bytes && !scarp_recovery_runs(drive)) {

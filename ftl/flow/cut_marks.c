@@ -1,8 +1,4 @@
-/*
- * Rare states that a power cut meets, for checked builds.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* Rare states that a power cut can meet, marked in checked builds. */
 #include "flow/internal.h"
 
 #ifdef SCARP_CHECKED

@@ -1,11 +1,9 @@
-/*
- * A die's events, and what it does next.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* The events of a die, and what the die does next. */
 #include "flow/internal.h"
 
-/* Begins a command that was chosen, with the mates that can join it. */
+/*
+ * Begins a command that was chosen, together with the mates that can join it.
+ */
 static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
 {
     if (scarp_flash_is_gc(lead)) {
@@ -23,8 +21,8 @@ static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
 }
 
 /*
- * With nand.cache a command of the same kind is loaded or sensed behind the one
- * that runs.
+ * With nand.cache, loads or senses a command of the same kind behind the
+ * current one.
  */
 static void try_behind(ScarpDrive *drive, uint32_t die)
 {
@@ -45,8 +43,8 @@ static void try_behind(ScarpDrive *drive, uint32_t die)
         return;
     }
     /*
-     * A read that is picked may end at once, so observers hear of earlier
-     * phases before.
+     * A read that is picked may end at once. Its observers must hear of earlier
+     * phases first.
      */
     scarp_flow_tell_phases(drive);
     cmd = scarp_flow_pick(drive, die, pick);
@@ -99,7 +97,7 @@ void scarp_flow_die_event(ScarpDrive *drive, uint32_t die)
         step(drive, die, what);
         return;
     }
-    scarp_flow_tell_phases(drive); /* while the commands exist */
+    scarp_flow_tell_phases(drive); /* before the commands are freed */
     for (; ended; ended = mate) {
         mate = scarp_flash_unlink_mate(ended);
         scarp_flow_ended(drive, ended);

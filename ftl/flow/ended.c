@@ -1,14 +1,13 @@
 /*
- * Flash commands that have ended: their owners are told, and whoever waited for
- * their end.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Flash commands that have ended: tells their owners, and goes on with commands
+ * that waited for their end.
  */
 #include "flow/internal.h"
 
 /*
- * Fills a chain of units, each with the data of the one before. Settling comes
- * afterwards, as it may drop a unit whose data the next one needs.
+ * Fills unit, and then each unit of the same LPN that the host wrote in part
+ * later, with the data of the one before. Units are settled when all are
+ * filled, as settling may free a unit whose data the next one needs.
  */
 void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base)
 {
@@ -50,7 +49,7 @@ static void commit_host(ScarpDrive *drive, ScarpFlashCmd *program)
     scarp_flash_free(drive, program);
 }
 
-/* Commits the program, and those that are linked to it by next. */
+/* Commits the program, and the programs that are linked to it by next. */
 static void commit_all(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     ScarpFlashCmd *next;
@@ -76,7 +75,7 @@ void scarp_flow_commit_unpaired(ScarpDrive *drive)
 
 static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
 {
-    if (scarp_flash_n_units(program)) { /* not a pad */
+    if (scarp_flash_n_units(program)) { /* no pad */
         scarp_buffer_program_ended(drive);
     }
     if (scarp_flow_pairs(drive)) {

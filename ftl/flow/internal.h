@@ -1,24 +1,23 @@
 /*
- * flow: above all of the rooms, it owns nothing.  It takes the events one by
- * one, asks a room for the next step, and tells the others what has ended.
- * No room calls up: what one has for another goes through here.
+ * flow: the room above all that own a drive's state. It owns nothing. It takes
+ * the events one by one, asks a room for the next step, and tells the others
+ * what has ended. No room calls a room above it: what one room has for another
+ * goes through flow.
  *
- *     run.c         the events of a drive, in order
- *     command.c     a command's way: what is done when it enters the device
- *     read.c        host reads: split, retried when a unit has moved, ended
- *     ended.c       whose a flash command is that has ended
- *     mapped.c      what has waited for its entry of the mapping
- *     die.c         a die's events, and what it does next
- *     waiting.c     who waits at a die, and who is owed the next turn
- *     pick.c        which of the flash commands that wait runs next
- *     take.c        how it leaves its queue
- *     redirect.c    what waits for a plane that can take nothing any more
- *     multiplane*.c which others run with it, in a multi-plane command
- *     observe.c     what observers of flash commands are told
- *     pairs.c       programs that wait for the rest of their cells
- *     cut.c         what is in the cells when power fails
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ *    run.c         the events of a drive, in order
+ *    command.c     commands: what begins when one enters the device
+ *    read.c        host reads: split, retried when a unit has moved, ended
+ *    ended.c       flash commands that have ended, by their owners
+ *    mapped.c      reads and units that waited for an entry of the mapping
+ *    die.c         a die's events, and what it does next
+ *    waiting.c     who waits at a die, and who is owed the next turn
+ *    pick.c        which of the waiting flash commands runs next
+ *    take.c        how a flash command leaves its queue
+ *    redirect.c    programs whose plane can take nothing any more
+ *    multiplane*.c which commands join another in a multi-plane command
+ *    observe.c     phases of flash commands, for observers
+ *    pairs.c       programs that wait for the rest of their cells
+ *    cut.c         what is in the cells when power fails
  */
 #ifndef SCARP_FLOW_INTERNAL_H
 #define SCARP_FLOW_INTERNAL_H
@@ -28,47 +27,53 @@
 /* ---- command.c ---------------------------------------------------------- */
 
 void scarp_flow_stage_event(ScarpDrive *drive, uint32_t stage);
-/*
- * Counts one part of the command as ended; the last one completes the command.
- */
+/* Counts one part of cmd as ended. The last part completes cmd. */
 void scarp_flow_put(ScarpDrive *drive, ScarpCmd *cmd);
-/* Completes flushes, and admits writes, after units have left the buffer. */
+/*
+ * scarp_flow_flushed() completes flushes whose data is on flash, and
+ * scarp_flow_admit() takes waiting writes into the buffer. They are called when
+ * units have left the buffer.
+ */
 void scarp_flow_flushed(ScarpDrive *drive);
 void scarp_flow_admit(ScarpDrive *drive);
 
 /* ---- read.c ------------------------------------------------------------- */
 
-/* Splits the command into flash reads. Buffered units are served at once. */
+/* Splits cmd into flash reads. Units in the buffer are read at once. */
 void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd);
 /*
- * Starts a read that was taken from its queue. False: one of its units has
- * moved since, so the read was queued elsewhere, or has ended.
+ * Starts a read that was taken from its queue. False: one of the read's units
+ * has moved since, so the read has been queued elsewhere, or has ended.
  */
 bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
- * Ends reads that parity has served, and retries those that it could not serve.
+ * Ends the reads that parity has served, and retries the reads that it could
+ * not serve.
  */
 void scarp_flow_take_served(ScarpDrive *drive);
 
 /*
- * Goes on with part, a read of one unit, whose entry is known now. *open is a
- * read that the unit may extend.
+ * Goes on with part, a read of one unit, when the entry of the unit is known.
+ * *open is the read before it, or NULL: part extends it or replaces it.
  */
 void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
                             ScarpFlashCmd **open);
 
 /* ---- mapped.c ----------------------------------------------------------- */
 
-/* Fetches missing entries, and goes on with what waited for them. */
+/*
+ * Lets map fetch entries that are missing, and goes on with the reads and units
+ * that waited for them.
+ */
 void scarp_flow_mapped(ScarpDrive *drive);
 
 /* ---- ended.c ------------------------------------------------------------ */
 
 void scarp_flow_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
- * Completes a partial write's unit with the bytes around: base, or NULL for
- * zeroes.
+ * Fills unit, of which the host wrote a part: the other bytes come from base,
+ * or are zeroes if base is NULL.
  */
 void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base);
 
@@ -87,24 +92,26 @@ static inline bool scarp_flow_is_older(const ScarpFlashCmd *cmd,
     return cmd && (!best || scarp_flash_seq(cmd) < scarp_flash_seq(best));
 }
 
-/* The oldest waiter of each kind at a die, or NULL. */
+/* The oldest waiter of each kind at a die, or NULL where none waits. */
 typedef struct {
     const ScarpFlashCmd *read;
-    const ScarpFlashCmd *program; /* of the host or the mapping; has a page */
-    const ScarpFlashCmd *pageless; /* a program whose plane has no page now */
-    const ScarpFlashCmd *copy; /* of another die's collection */
-    const ScarpFlashCmd *pad;  /* the oldest page that only a pad completes */
+    /* with a page; of the host's units or the mapping's */
+    const ScarpFlashCmd *program;
+    /* a program, or a page for a pad, without a page now */
+    const ScarpFlashCmd *pageless;
+    const ScarpFlashCmd *copy; /* a copy of another die's collection */
+    const ScarpFlashCmd *pad;  /* a page whose cells only a pad can fill */
     const ScarpFlashCmd *suspended;
 } ScarpWaiting;
 
 ScarpWaiting scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die);
 /*
- * Returns the oldest command that reads go before and that can run; if none
- * can, the oldest that has no page; or NULL.
+ * Returns the oldest waiter that can run and that reads go before. If there is
+ * none, returns the oldest without a page, or NULL.
  */
 const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
                                              const ScarpWaiting *w);
-/* Returns the waiter whom reads have passed over to the limit, or NULL. */
+/* Returns the waiter that reads have passed over to the limit, or NULL. */
 const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
                                             uint32_t die,
                                             const ScarpWaiting *w);
@@ -112,37 +119,46 @@ const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
 bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w);
 /*
  * True when a pad goes next: no program can run, or programs have passed the
- * pad over to the limit, or reads have: then owed, the waiter whom reads have
- * passed over to the limit, is the page that needs it.
+ * pad over to the limit, or reads have (then owed, as scarp_flow_who_is_owed()
+ * returns it, is w->pad).
  */
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
                             const ScarpWaiting *w, const ScarpFlashCmd *owed);
 
 typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } ScarpPick;
 /*
- * Takes the next command out of its queue; a program has got its page. NULL:
- * nothing can run.
+ * Takes the next command that matches pick out of its queue. A program has its
+ * page then. NULL: no command can run.
  */
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);
 /*
- * Takes the oldest read that has not moved, or returns NULL. *w is what waits
- * after reads that have moved were put elsewhere.
+ * Takes the oldest read whose units have not moved. NULL: there is none. Reads
+ * whose units have moved are queued elsewhere, and *w is updated.
  */
 ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
                                     ScarpWaiting *w);
-/* Takes w->program, which gets its page. */
+/* Takes w->program out of its queue and gives it a page. */
 ScarpFlashCmd *scarp_flow_take_program(ScarpDrive *drive, uint32_t die,
                                        const ScarpWaiting *w);
-/* Takes the oldest command of a collection that can go, if pick allows it. */
+/*
+ * Takes the oldest of the collections' commands that can run. NULL: there is
+ * none, or pick does not allow it.
+ */
 ScarpFlashCmd *scarp_flow_take_gc(ScarpDrive *drive, uint32_t die,
                                   ScarpPick pick);
-/* Before the drive is ready recovery alone has flash commands. */
+/*
+ * Takes a command of recovery. Until the drive is ready, nobody else has flash
+ * commands.
+ */
 ScarpFlashCmd *scarp_flow_take_recovery(ScarpDrive *drive, uint32_t die,
                                         ScarpPick pick);
-/* Lets commands of the die's other planes join lead. */
+/*
+ * Lets commands of the die's other planes join lead, where the scheme allows
+ * it.
+ */
 void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *lead);
-/* Gives a page to a host's program that was taken from its queue. */
+/* Gives a page to a program of the host that was taken from its queue. */
 void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 /* ---- pairs.c: ftl.paired_pages=pad -------------------------------------- */
@@ -153,49 +169,49 @@ static inline bool scarp_flow_pairs(const ScarpDrive *drive)
 }
 
 /*
- * Notes that a program of the host's units has ended in its cells. Returns the
- * programs that count from now on, linked by scarp_flash_next(), or NULL.
+ * Called when the page of a host's program is programmed. Returns the programs
+ * that count from now on, because all pages of their cells are programmed,
+ * linked by scarp_flash_next(); or NULL.
  */
 ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program);
 /*
- * Makes a program without data that somebody waits for at the die, or returns
- * NULL.
+ * Returns a new program without data for the oldest page that
+ * scarp_flow_pressed() finds at the die; NULL: there is none.
  */
 ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);
 /*
- * Returns the die's oldest page that somebody waits for and only a pad
- * completes, or NULL. page: only where the plane has a page for the pad.
+ * Returns the die's oldest program that somebody waits for, and whose cells
+ * only a pad can fill; or NULL. page: only if the plane has a page for the pad.
  */
 const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
                                         bool page);
 /*
- * Kicks dies with pages that wait for the rest of their cells, as somebody
- * waits for these from now on.
+ * Called when somebody begins to wait for units on flash: kicks the dies with
+ * programs that wait for the rest of their cells.
  */
 void scarp_flow_press(ScarpDrive *drive);
 
 /* ---- redirect.c --------------------------------------------------------- */
 
 /*
- * Sends programs of the die that can never have a page there to other planes.
- * True: a program behind one of them may have its page.
+ * Sends programs of the die whose plane can never give them a page to other
+ * planes. True: there were some, so the queues have changed.
  */
 bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die);
 
 #ifdef SCARP_CHECKED
-/* cut_marks.c: marks the rare states that a power cut meets. */
+/* Marks the rare states that a power cut meets (cut_marks.c). */
 void scarp_flow_mark_cut(const ScarpDrive *drive);
 #endif
 
 /*
- * ended.c: commits programs that await the rest of their cells. The buffer is
- * empty, so a cut can take nothing that they carry.
+ * Commits all programs that wait for the rest of their cells (ended.c). The
+ * buffer is empty, so no later program can destroy anything of theirs.
  */
 void scarp_flow_commit_unpaired(ScarpDrive *drive);
 
 /*
- * Returns the PPN of lpn, or SCARP_NONE if lpn is unmapped, or deallocated by
- * now.
+ * Returns the PPN of lpn; SCARP_NONE: lpn is unmapped, or has been deallocated.
  */
 static inline uint32_t scarp_flow_lookup(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -205,7 +221,7 @@ static inline uint32_t scarp_flow_lookup(const ScarpDrive *drive, uint32_t lpn)
                ? SCARP_NONE : ppn;
 }
 
-/* Returns the stream of the units that a program carries. */
+/* Returns the stream of the units that a program carries; 0 for a pad. */
 static inline uint16_t scarp_flash_stream(const ScarpFlashCmd *cmd)
 {
     const ScarpUnit *units = scarp_flash_units(cmd);
@@ -215,7 +231,7 @@ static inline uint16_t scarp_flash_stream(const ScarpFlashCmd *cmd)
 
 /* ---- observe.c ---------------------------------------------------------- */
 
-/* Tells observers of the phases that nand has remembered. */
+/* Tells the observer of the phases that nand has remembered. */
 void scarp_flow_tell(ScarpDrive *drive);
 
 static inline void scarp_flow_tell_phases(ScarpDrive *drive)

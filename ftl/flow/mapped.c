@@ -1,18 +1,18 @@
 /*
  * Entries of the mapping that lie on flash (ftl.mapping=demand): reads and
- * units that wait for one go on when it is known.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * units that wait for an entry go on when it is known.
  */
 #include "flow/internal.h"
 
-/* Goes on with a unit that the host wrote, whose entry is known now. */
+/*
+ * Goes on with a unit that the host wrote, when the entry of its LPN is known.
+ */
 static void unit_mapped(ScarpDrive *drive, ScarpUnit *unit)
 {
     if (!scarp_buffer_mapped(drive, unit)) {
         return;
     }
-    /* The host wrote a part of the unit: the rest is on flash, or zeroes. */
+    /* the host wrote a part of the unit: the rest is on flash, or is zeroes */
     if (scarp_flow_lookup(drive, scarp_unit_lpn(unit)) != SCARP_NONE) {
         scarp_buffer_read_rest(drive, unit);
     } else {
@@ -21,7 +21,8 @@ static void unit_mapped(ScarpDrive *drive, ScarpUnit *unit)
 }
 
 /*
- * Units and reads that follow each other share a page, as if none had waited.
+ * Goes on with reads and units whose entries are known. Those that follow each
+ * other share a page, as if they had not waited.
  */
 static void go_on(ScarpDrive *drive, ScarpMapWait *first)
 {

@@ -1,12 +1,10 @@
 /*
- * Multi-plane commands: commands of one kind and one page offset on different
- * planes of a die run together (ONFI 4.2, multi-plane operations).
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Multi-plane commands: commands of one kind and one page offset, on different
+ * planes of a die, run together (ONFI 4.2, multi-plane operations).
  */
 #include "flow/internal.h"
 
-/* The number of a queue's commands among which a mate is looked for. */
+/* Number of commands of a queue that are tried as mates. */
 #define MATES_SEARCHED 32
 
 static bool fits(const ScarpDrive *drive, const ScarpFlashCmd *lead,
@@ -42,13 +40,15 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
             return cmd;
         }
         scarp_mark(drive, mate_had_moved);
-        /* The read was put elsewhere, perhaps into this queue. */
+        /* the read was queued again, perhaps at the end of this queue */
         link = scarp_nand_first_link(queue);
     }
     return NULL;
 }
 
-/* True when mate's page offset is page, where the mapping places pages. */
+/*
+ * True when mate's page has the offset `page`, where the mapping places pages.
+ */
 static bool same_mapped_offset(const ScarpDrive *drive, uint32_t p,
                                uint32_t page, const ScarpFlashCmd *mate)
 {
@@ -62,7 +62,7 @@ static bool same_mapped_offset(const ScarpDrive *drive, uint32_t p,
            scarp_map_page_offset(drive, p, lpn) == page;
 }
 
-/* True when mate's plane can program the page offset of lead. */
+/* True when mate's plane can program a page with the offset of lead's page. */
 static bool same_offset(const ScarpDrive *drive, uint32_t p,
                         const ScarpFlashCmd *lead, const ScarpFlashCmd *mate)
 {
@@ -83,8 +83,8 @@ static bool same_offset(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * True when the program may join a collection's, though older commands of the
- * host may wait.
+ * True when the host's program may join a collection's. If the die owes the
+ * host its turns, only the oldest command of the host may.
  */
 static bool may_join(const ScarpDrive *drive, uint32_t die,
                      const ScarpFlashCmd *program)

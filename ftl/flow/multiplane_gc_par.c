@@ -1,19 +1,18 @@
 /*
- * GC-PAR (hpdc18 §4.1, Algorithm 2; §4.2): a GC read takes along a host read of
- * the same page offset, a GC program a host program, from planes of the die
- * that do not collect.
+ * GC-PAR (hpdc18 §4.1, Algorithm 2; §4.2): a read of GC takes along a host read
+ * of the same page offset, and a program of GC takes along a host program. The
+ * host's commands come from planes of the die that do not collect.
  *
- * Algorithm 2 as printed never resets "moved". Here every page starts anew, as
- * each is a flash command of its own.
+ * Algorithm 2 as printed never resets "moved". Here each page starts anew,
+ * because each page is a flash command of its own.
  *
- * The second active block (§4.2) keeps every GC program aligned with the
- * host's: the planes of a die have one block each whose write points advance
- * together. A GC program with a mate goes there, one without goes to the
- * ordinary active block. Put into the aligned block, it would be the last with
- * a mate, as the sibling's write point would stay behind for good (the paper's
- * figure 6c). Single host programs fill up write points that lag.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * The second active block (§4.2) keeps GC's programs aligned with the host's:
+ * each plane of a die has one such block, and the write points of these blocks
+ * advance together. A GC program with a mate goes to that block. A GC program
+ * without a mate goes to the ordinary active block: in the aligned block it
+ * would be the last one with a mate, because the write point of the other plane
+ * would stay behind for good (the paper's figure 6c). Single host programs fill
+ * up write points that lag.
  */
 #include "flow/internal.h"
 
@@ -21,7 +20,7 @@ static bool may(const ScarpDrive *drive G_GNUC_UNUSED,
                 const ScarpFlashCmd *lead G_GNUC_UNUSED,
                 const ScarpFlashCmd *mate G_GNUC_UNUSED)
 {
-    return true; /* kind and page offset have been compared */
+    return true; /* the caller has compared kinds and page offsets */
 }
 
 static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
@@ -38,7 +37,7 @@ static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
         const ScarpFlashCmd *mate =
             scarp_nand_head(drive, p, host ? QUEUE_GC : QUEUE_PROGRAMS);
 
-        /* Other streams keep to blocks of their own. */
+        /* other streams have blocks of their own */
         if (p != own && mate && scarp_flash_kind(mate) == SCARP_FLASH_PROGRAM &&
             scarp_flash_stream(host ? lead : mate) == 0 &&
             scarp_aligned_possible(drive, p) &&
@@ -50,7 +49,10 @@ static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
     return false;
 }
 
-/* If collections leave fewer free blocks, no aligned block is ever opened. */
+/*
+ * Refuses second_active_block=1 where collections begin so late that no plane
+ * ever has enough free blocks to open an aligned block.
+ */
 static bool init(ScarpDrive *drive, ScarpScheme *scheme, GError **error)
 {
     if (scheme->given[AXIS_MULTIPLANE] && scheme->param[AXIS_MULTIPLANE][0] &&

@@ -1,12 +1,10 @@
 /*
- * Observers of flash commands are told of phases: nand knows these, the owner
- * of each command knows which of the host's commands it serves.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Phases of flash commands, for observers: nand knows the phases, and the owner
+ * of a flash command knows which commands of the host it serves.
  */
 #include "flow/internal.h"
 
-/* Returns the number of the NVMe command that a read is for, or UINT64_MAX. */
+/* Returns the number of the NVMe command that a read serves, or UINT64_MAX. */
 static uint64_t reader(const ScarpFlashCmd *cmd)
 {
     if (cmd && scarp_flash_owner(cmd) == OWNER_STRIPE) {

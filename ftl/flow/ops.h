@@ -11,8 +11,8 @@
 #include "recovery/ops.h"
 
 /*
- * Dispatches commands from the host queue, as slots are free and the policy
- * says.
+ * Dispatches commands from the host queue while slots are free and the
+ * host-queue policy picks one.
  */
 void scarp_flow_dispatch(ScarpDrive *drive);
 
@@ -20,14 +20,14 @@ void scarp_flow_dispatch(ScarpDrive *drive);
 void scarp_flow_work(ScarpDrive *drive);
 
 /*
- * Power fails: the cells get what recovery will find. Only the cells are of use
- * afterwards.
+ * Called when power fails: brings the cells into the state that recovery will
+ * find. The rest of the drive is of no use afterwards.
  */
 void scarp_flow_cut(ScarpDrive *drive);
 
 /*
- * True when the drive is quiescent, its buffer is empty and no event is due;
- * else sets error.
+ * True when the drive is quiescent, its buffer is empty and no event is due.
+ * False: *error says what is left.
  */
 bool scarp_at_rest(const ScarpDrive *drive, GError **error);
 

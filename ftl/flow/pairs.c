@@ -1,18 +1,16 @@
 /*
- * ftl.paired_pages=pad: a program of the host counts once all pages of its
+ * ftl.paired_pages=pad: a program of the host counts when all pages of its
  * cells are programmed. Until then its units stay in the buffer, because a
  * power cut during a later program of these cells would destroy them.
  *
  * Later programs fill the rest of the cells. If none comes, and somebody waits,
- * pages without data fill it: as many as are missing, and no more, as one more
- * would begin cells that have to be filled, too.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * pads (pages without data) fill it: only as many as are missing, because one
+ * more would begin cells that have to be filled, too.
  */
 #include "flow/internal.h"
 
 /*
- * True when the program's page is the last one of its cells, or of its block.
+ * True when the program's page is the last page of its cells, or of its block.
  */
 static bool ends_group(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {
@@ -35,7 +33,8 @@ ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program)
 }
 
 /*
- * True when all pages of the program's cells are programmed, or on their way.
+ * True when all pages of the program's cells are programmed or being
+ * programmed.
  */
 static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {
@@ -49,8 +48,8 @@ static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *program)
 }
 
 /*
- * True when somebody waits for the program, and no other one will fill its
- * cells soon. Nobody waits for a pad.
+ * True when somebody waits for the program's units, and no other program will
+ * fill its cells soon. Nobody waits for a pad.
  */
 static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {
@@ -70,7 +69,8 @@ static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *program)
 }
 
 /*
- * Returns the stream of the program's block: a pad has no units that tell it.
+ * Returns the stream of the program's block. The block tells it, because a pad
+ * has no units that would.
  */
 static uint16_t stream_in(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {

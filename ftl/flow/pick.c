@@ -1,27 +1,26 @@
 /*
- * The choice of the flash command that a die runs next: who waits is collected
- * (waiting.c), one is chosen, and taken from its queue (take.c).
+ * The choice of the flash command that a die runs next: waiters are collected
+ * (waiting.c), one of them is chosen, and it is taken from its queue (take.c).
  *
  * The pacing policy says whether the host or a collection goes first. Of the
- * host's commands reads go before programs, the oldest first in a class
- * (controller.reads_first=0: the oldest first). A waiter whom reads have passed
- * over as often as they may is owed the next turn (turns/ops.h); if it has no
- * page, the die's collection goes instead, whatever the pacing prefers.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * host's commands reads go before programs, and the oldest goes first in each
+ * class; with controller.reads_first=0 the oldest of all goes first. A waiter
+ * that reads have passed over to the limit is owed the next turn (turns/ops.h).
+ * If that waiter has no page, the die's collection goes instead, whatever the
+ * pacing prefers.
  */
 #include "flow/internal.h"
 
 typedef enum {
-    CHOICE_MADE,  /* the command taken runs, or none may */
+    CHOICE_MADE,  /* the command taken runs; NULL: none may run */
     CHOICE_NONE,  /* no command of the host can run */
     CHOICE_AGAIN, /* the queues have changed: choose again */
 } Choice;
 
 /*
- * Starts collections that are due. *after_reads: none was started, as reads
- * wait that go first. False: nothing may be loaded behind the command that
- * runs, as a collection comes next.
+ * Starts collections that are due at the die. *after_reads: none was started,
+ * because a read goes first (gc.after_reads). False: a collection comes next,
+ * so nothing may be loaded behind the current command.
  */
 static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                       bool *after_reads)
@@ -47,8 +46,8 @@ static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 }
 
 /*
- * True when reads, or programs of other planes, have passed over the program
- * without a page as often as they may.
+ * True when reads, or programs of the die's other planes, have passed over the
+ * program without a page to the limit.
  */
 static bool is_owed_a_page(const ScarpDrive *drive, uint32_t die,
                            const ScarpWaiting *w, const ScarpFlashCmd *owed)
@@ -58,7 +57,10 @@ static bool is_owed_a_page(const ScarpDrive *drive, uint32_t die,
                                            scarp_flash_seq(w->pageless)));
 }
 
-/* Returns whom the pacing prefers, unless a waiter is owed a collection. */
+/*
+ * Returns the turn that the pacing prefers; or TURN_GC, if the pacing prefers
+ * the host and a waiter is owed a command of a collection.
+ */
 static ScarpTurn turn_of(ScarpDrive *drive, uint32_t die, const ScarpWaiting *w,
                          const ScarpFlashCmd *owed)
 {
@@ -79,7 +81,8 @@ static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 
     if (scarp_flow_read_is_next(drive, w) && !owed_goes) {
         if (pick == PICK_PROGRAM) {
-            return CHOICE_MADE; /* the read's turn comes first */
+            /* the read goes first: no program is loaded now */
+            return CHOICE_MADE;
         }
         *cmd = scarp_flow_take_read(drive, die, w);
         if (*cmd) {
@@ -103,7 +106,10 @@ static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                ? CHOICE_AGAIN : CHOICE_NONE;
 }
 
-/* A collection has the turn: its command is taken, or the host waits for it. */
+/*
+ * Takes a command of a collection, if a collection has the turn. True: the
+ * host's commands wait, whether or not one was taken.
+ */
 static bool goes_before_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                              ScarpTurn turn, ScarpFlashCmd **cmd)
 {
@@ -128,7 +134,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     if (!start_due(drive, die, pick, &after_reads)) {
         return CHOICE_MADE;
     }
-    /* Most often nobody can be owed a turn, and the pacing alone decides. */
+    /* mostly nobody can be owed a turn, and the pacing alone decides */
     if (!scarp_turn_limit_reached(drive, PASS_READS, die) &&
         !scarp_turn_limit_reached(drive, PASS_SIBLINGS, die) &&
         goes_before_host(drive, die, pick, scarp_gc_turn(drive, die), cmd)) {
@@ -137,7 +143,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     w = scarp_flow_who_waits(drive, die);
     owed = scarp_flow_who_is_owed(drive, die, &w);
     if (owed && pick == PICK_READ) {
-        return CHOICE_MADE; /* no read goes behind the one that runs */
+        return CHOICE_MADE; /* no read is sensed behind the current one */
     }
     if (pick == PICK_ANY && is_owed_a_page(drive, die, &w, owed) &&
         scarp_flow_redirect(drive, die)) {
@@ -154,7 +160,8 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     }
     if (after_reads && pick == PICK_ANY) {
         scarp_mark(drive, collected_after_reads_had_gone);
-        return CHOICE_AGAIN; /* those reads had moved */
+        /* the reads that went first had moved: collections may start */
+        return CHOICE_AGAIN;
     }
     if (turn == TURN_HOST && scarp_nand_queued(drive, die, QUEUE_GC)) {
         *cmd = scarp_flow_take_gc(drive, die, pick);
@@ -165,7 +172,10 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return CHOICE_MADE;
 }
 
-/* Only reads go before a suspended command. */
+/*
+ * Takes a read that may go before the suspended command, or returns NULL.
+ * Nothing else may go before that.
+ */
 static ScarpFlashCmd *pick_suspended(ScarpDrive *drive, uint32_t die)
 {
     ScarpWaiting w = scarp_flow_who_waits(drive, die);

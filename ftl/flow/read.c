@@ -1,11 +1,12 @@
 /*
- * Host reads: of buffered units, of units on flash, and of unmapped ones.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * Host reads: of units in the buffer, of units on flash, and of unmapped units.
  */
 #include "flow/internal.h"
 
-/* Copies the part of cmd that lies in unit lpn; data NULL: zeroes. */
+/*
+ * Copies data, the contents of the unit lpn, to the part of cmd's memory that
+ * is for this unit. data NULL: zeroes.
+ */
 static void copy_out(const ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                      const void *data)
 {
@@ -38,7 +39,10 @@ static uint32_t bytes_in_unit(const ScarpDrive *drive, const ScarpCmd *cmd,
 
 /* ---- Splitting ---------------------------------------------------------- */
 
-/* True when the unit lies behind those of read, in the same page. */
+/*
+ * True when the unit lies directly behind the units of `read`, in the same
+ * page.
+ */
 static bool extends(const ScarpDrive *drive, const ScarpFlashCmd *read,
                     uint32_t lpn, uint32_t ppn)
 {
@@ -48,8 +52,8 @@ static bool extends(const ScarpDrive *drive, const ScarpFlashCmd *read,
 }
 
 /*
- * Waits for a unit's entry, which lies on flash. mapped.c goes on with the
- * part.
+ * Lets the read of a unit wait for the entry of the mapping, which lies on
+ * flash. mapped.c goes on with it.
  */
 static void wait_for_entry(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn)
 {
@@ -106,8 +110,8 @@ void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd)
 /* ---- Starting and ending ------------------------------------------------ */
 
 /*
- * Senses a unit when the command starts: GC and newer writes may move the unit
- * before its data has crossed the channel.
+ * Copies a unit's data when the read begins. GC and newer writes may move the
+ * unit before the data has crossed the channel.
  */
 static void sense(ScarpDrive *drive, ScarpFlashCmd *read, uint32_t lpn,
                   const void *data)
@@ -126,7 +130,7 @@ static void end_for_cmd(ScarpDrive *drive, ScarpFlashCmd *read)
 {
     ScarpCmd *cmd = scarp_flash_subject(read);
 
-    /* The part that ended last explains the command's latency. */
+    /* the part that ends last explains the command's latency */
     if (cmd->units_left == 1) {
         scarp_cause_read(drive, cmd, scarp_flash_account(read));
     }
@@ -144,7 +148,7 @@ static void end_for_rmw(ScarpDrive *drive, ScarpFlashCmd *read)
     scarp_flow_admit(drive);
 }
 
-/* Ends a read, whose data is in place, for its owner. */
+/* Ends a read for its owner. The data of the read is in place. */
 static void end(ScarpDrive *drive, ScarpFlashCmd *read)
 {
     switch (scarp_flash_owner(read)) {
@@ -166,7 +170,7 @@ static void end(ScarpDrive *drive, ScarpFlashCmd *read)
     }
 }
 
-/* Ends a read without its die; data (NULL: zeroes) is what its page holds. */
+/* Ends a read that needs no die. data is the unit's contents; NULL: zeroes. */
 static void serve(ScarpDrive *drive, ScarpFlashCmd *read, const void *data)
 {
     sense(drive, read, scarp_flash_lpn(read), data);
@@ -185,7 +189,8 @@ void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *read)
         drive->stats.parity_page_reads++;
     }
     /*
-     * The block still holds the page: an erase would have waited for the die.
+     * The block has not been erased since: an erase would have waited for the
+     * die.
      */
     for (uint32_t i = 0; i < scarp_flash_n_units(read); i++) {
         scarp_media_check_lpn(drive, scarp_flash_ppn(read) + i,
@@ -196,7 +201,10 @@ void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *read)
 
 /* ---- Retries ------------------------------------------------------------ */
 
-/* Looks up one unit of a read again: its page changed while it waited. */
+/*
+ * Looks up the unit of a read again, because its page changed while the read
+ * waited.
+ */
 static void again(ScarpDrive *drive, ScarpFlashCmd *read)
 {
     uint32_t lpn = scarp_flash_lpn(read);
@@ -261,7 +269,7 @@ void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
     *open = part;
 }
 
-/* Narrows a read to one of its units. */
+/* Narrows a read to its unit lpn. */
 static void narrow(const ScarpDrive *drive, ScarpFlashCmd *read, uint32_t lpn)
 {
     scarp_flash_set_lpn(read, lpn, 1);
@@ -301,8 +309,8 @@ bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *read)
         }
     }
     /*
-     * The LPNs are compared when the data has crossed; by then they are no
-     * longer in the processor's cache.
+     * The LPNs in the cells are compared when the read ends. By then they would
+     * have left the processor's cache.
      */
     __builtin_prefetch(scarp_media_lpns(drive, ppn));
     for (uint32_t i = 0; i < n; i++) {

@@ -1,13 +1,11 @@
 /*
  * Programs of the host whose plane can take no more units.
  *
- * A unit may leave its plane, by dynamic allocation or in a collection. So a
+ * By dynamic allocation, or in a collection, a unit may leave its plane. So a
  * plane can come to have so many valid units that none of its full blocks is
- * worth a collection while it has no free block to spare. Nothing in the plane
- * ends that. All planes together have room, so programs that wait there go to a
- * plane that has it.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * worth a collection, while it has no free block to spare. Nothing that happens
+ * in the plane ends this state. But all planes together have room. So programs
+ * that wait in such a plane go to a plane with room.
  */
 #include "flow/internal.h"
 
@@ -24,8 +22,8 @@ static bool is_stuck(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Returns the plane that gets the fewest units, of those that can collect with
- * one page more; or SCARP_NONE.
+ * Returns the plane that will have the fewest units, of the planes that can
+ * still collect with one more page of units; or SCARP_NONE.
  */
 static uint32_t elsewhere(const ScarpDrive *drive)
 {
@@ -54,7 +52,8 @@ bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die)
     bool moved = false;
 
     if (scarp_map_can(drive, MAP_PLACES_PAGES) || scarp_has_parity(drive)) {
-        return false; /* units keep to their planes */
+        /* the mapping or a stripe says which plane a unit goes to */
+        return false;
     }
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
         ScarpFlashQueue *queue = scarp_nand_queue(drive, p, QUEUE_PROGRAMS);

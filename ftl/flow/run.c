@@ -1,8 +1,4 @@
-/*
- * The events of a drive, in order; bringing it to rest.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* The events of a drive, in order; and how the drive comes to rest. */
 #include "flow/internal.h"
 
 void scarp_flow_work(ScarpDrive *drive)
@@ -20,8 +16,8 @@ void scarp_flow_work(ScarpDrive *drive)
 }
 
 /*
- * A time that an axis of the scheme has set is reached, or a hold on
- * collections ends.
+ * Handles a timer: a time that a policy on this axis has set, or, for
+ * AXIS__COUNT, the end of a hold on collections.
  */
 static void __attribute__((noinline)) timer_event(ScarpDrive *drive,
                                                   ScarpAxis axis)
@@ -37,7 +33,8 @@ static void __attribute__((noinline)) timer_event(ScarpDrive *drive,
         policy[axis]->timer(drive);
     }
     if (axis == AXIS_HIL) {
-        scarp_flow_dispatch(drive); /* the policy may take what it declined */
+        /* the policy may pick what it did not pick before */
+        scarp_flow_dispatch(drive);
     }
 }
 
@@ -95,7 +92,7 @@ bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns)
     limit_ns = MIN(limit_ns, SCARP_TIME_LAST);
     while (!scarp_hil_any_done(drive) && scarp_event_until(drive, limit_ns)) {
         run_next(drive);
-        /* Events of one time run together, as in scarp_run(). */
+        /* events of one time run together, as in scarp_run() */
         while (scarp_hil_any_done(drive) &&
                scarp_event_until(drive, scarp_time_ns(drive))) {
             run_next(drive);
@@ -142,7 +139,7 @@ bool scarp_quiescent(const ScarpDrive *drive, GError **error)
 
 static void run_all(ScarpDrive *drive)
 {
-    scarp_flow_work(drive); /* the caller changed something between events */
+    scarp_flow_work(drive); /* the caller may have kicked dies between events */
     while (scarp_event_next_ns(drive) != SCARP_TIME_NEVER) {
         scarp_run(drive, scarp_event_next_ns(drive));
     }
@@ -157,8 +154,9 @@ bool scarp_drain(ScarpDrive *drive, GError **error)
 {
     run_all(drive);
     /*
-     * A pass may leave a page open that the next one fills, and its writes
-     * change parities and entries of the mapping.
+     * A pass may leave a page open that the next pass fills. The writes of a
+     * pass change parities, and entries of the mapping, which the next pass
+     * writes.
      */
     for (int i = 0; i < 8 && (!scarp_buffer_is_empty(drive) ||
                               !scarp_gc_at_rest(drive) ||

@@ -1,8 +1,7 @@
 /*
- * Flash commands that were chosen leave their queues: reads that have not
- * moved, programs with their page, commands of collections.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
+ * How flash commands that were chosen leave their queues: reads whose units
+ * have not moved, programs with their pages, commands of collections and of
+ * recovery.
  */
 #include "flow/internal.h"
 

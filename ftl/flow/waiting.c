@@ -1,8 +1,4 @@
-/*
- * Waiters of a die, and which of them is owed the next turn.
- *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+/* The waiters of a die, and the one that is owed the next turn. */
 #include "flow/internal.h"
 
 static const ScarpFlashCmd *older(const ScarpFlashCmd *cmd,
