@@ -151,10 +151,15 @@ typedef struct {
     uint32_t (*choose)(ScarpDrive *drive, uint32_t plane);
 } ScarpVictimOps;
 
+/*
+ * A pacing's answer: whose command goes next at a die. flow takes TURN_HOST for
+ * TURN_GC while a waiter that depends on a collection is owed the turn
+ * (flow/pick.c).
+ */
 typedef enum {
-    TURN_HOST, /* GC only when no host command can run */
-    TURN_GC,   /* the host only when no GC command can run */
-    TURN_HELD, /* the host waits until the collections of this die end */
+    TURN_HOST, /* the host's; GC's if none of the host's can run */
+    TURN_GC,   /* GC's; the host's if none of GC's can run */
+    TURN_HELD, /* GC's; none of the host's until the die's collections end */
 } ScarpTurn;
 
 typedef struct {
@@ -162,10 +167,17 @@ typedef struct {
     bool instant; /* collections take no time */
     /*
      * Called before the die chooses its next command: starts collections that
-     * are due.
+     * are due. A collection that makes a page for a waiting program must run to
+     * its end without waiting for a grant.
      */
     void (*check)(ScarpDrive *drive, uint32_t die);
-    /* Called while a collection of this die runs: who goes next. */
+    /*
+     * Called while a collection runs at the die, or has commands there: returns
+     * whose command goes next. Must not return TURN_HOST if a program has no
+     * page in a plane of the die until the collection has gone on: reads, and
+     * programs of other planes, could pass that program for ever.
+     * scarp_gc_is_urgent(), with a floor of 1 or more, is true of such a plane.
+     */
     ScarpTurn (*turn)(ScarpDrive *drive, uint32_t die);
     /* A collection has been chosen. May be NULL, as all below may. */
     void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc);

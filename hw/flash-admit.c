@@ -54,9 +54,9 @@ static uint64_t held_by(const FlashCmd *cmd)
 }
 
 /*
- * True for a write whose data is in hw/nvme's own memory, where it has counted
- * as used since a read brought it. If such writes waited for room, they could
- * wait for each other.
+ * True for the write of a Copy. Its data is in hw/nvme's own memory, and has
+ * counted as used room since a read brought it there. If such writes waited for
+ * room, they could wait for each other.
  */
 static bool has_own_data(const FlashCmd *cmd)
 {

@@ -193,9 +193,10 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
 /* ---- Writes ------------------------------------------------------------- */
 
 /*
- * Emits the units first to last of a command that wait for their pages to be
- * full. If a unit still waits for its mapping entry, the page that it was to
- * join goes without it: the units in that page may hold all entries.
+ * Emits those units of a command, from first to last, that wait until their
+ * pages are full. A unit that still waits for its mapping entry is not in its
+ * packer yet. That packer is emitted without it, because its units may pin all
+ * entries of the cache: only when they are on flash can the unit get its entry.
  */
 static void close_units(ScarpDrive *drive, uint32_t first, uint32_t last)
 {

@@ -97,17 +97,20 @@ typedef struct {
     const ScarpFlashCmd *read;
     /* with a page; of the host's units or the mapping's */
     const ScarpFlashCmd *program;
-    /* a program, or a page for a pad, without a page now */
+    /* a program that has no page now, or whose pad has none */
     const ScarpFlashCmd *pageless;
-    const ScarpFlashCmd *copy; /* a copy of another die's collection */
-    const ScarpFlashCmd *pad;  /* a page whose cells only a pad can fill */
+    const ScarpFlashCmd *copy; /* a collection's, if another die's copy waits */
+    const ScarpFlashCmd *pad;  /* a program whose cells only a pad can fill */
     const ScarpFlashCmd *suspended;
 } ScarpWaiting;
 
 ScarpWaiting scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die);
 /*
- * Returns the oldest waiter that can run and that reads go before. If there is
- * none, returns the oldest without a page, or NULL.
+ * Returns the oldest waiter that can run and that reads go before: a suspended
+ * command, a copy, a pad, or (controller.reads_first) a program. If there is
+ * none, returns the oldest program without a page, or NULL. So reads count for
+ * a program without a page only while no such other waiter is there; otherwise
+ * the pacing has to make its page (turn() in policy.h).
  */
 const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
                                              const ScarpWaiting *w);
@@ -118,9 +121,9 @@ const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
 /* True when a read goes before all programs and pads that can run. */
 bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w);
 /*
- * True when a pad goes next: no program can run, or programs have passed the
- * pad over to the limit, or reads have (then owed, as scarp_flow_who_is_owed()
- * returns it, is w->pad).
+ * True when a pad goes next, for one of three reasons: no program can run,
+ * programs have passed the pad over to the limit, or reads have. owed is the
+ * waiter that reads have passed over to the limit, or NULL.
  */
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
                             const ScarpWaiting *w, const ScarpFlashCmd *owed);

@@ -1,26 +1,32 @@
 /*
- * The choice of the flash command that a die runs next: waiters are collected
- * (waiting.c), one of them is chosen, and it is taken from its queue (take.c).
+ * The choice of the flash command that a die runs next: waiting.c finds the
+ * waiters, this file chooses one, and take.c takes it from its queue.
  *
- * The pacing policy says whether the host or a collection goes first. Of the
- * host's commands reads go before programs, and the oldest goes first in each
- * class; with controller.reads_first=0 the oldest of all goes first. A waiter
- * that reads have passed over to the limit is owed the next turn (turns/ops.h).
- * If that waiter has no page, the die's collection goes instead, whatever the
- * pacing prefers.
+ * The pacing policy prefers the host or a collection. Of the host's commands
+ * reads go before programs, the oldest first in a class
+ * (controller.reads_first=0: the oldest of all goes first).
+ *
+ * A waiter that reads have passed over to the limit is owed the next turn
+ * (turns/ops.h). A program or a pad then goes before the reads. A program
+ * without a page and a copy of another die's collection depend on collections:
+ * for them a collection's command goes next, even if the pacing prefers the
+ * host.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
 typedef enum {
-    CHOICE_MADE,  /* the command taken runs; NULL: none may run */
-    CHOICE_NONE,  /* no command of the host can run */
+    CHOICE_MADE,  /* the die begins *cmd; NULL: it begins nothing */
+    CHOICE_NONE,  /* none of the host's commands can run */
     CHOICE_AGAIN, /* the queues have changed: choose again */
 } Choice;
 
 /*
- * Starts collections that are due at the die. *after_reads: none was started,
- * because a read goes first (gc.after_reads). False: a collection comes next,
- * so nothing may be loaded behind the current command.
+ * Starts collections that are due, unless pick is PICK_READ. With
+ * gc.after_reads it starts none, and sets *after_reads, if a read is next and
+ * nobody is owed a turn. Returns false if no command may be loaded behind the
+ * one that runs, because a collection has to begin when that one has ended.
  */
 static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                       bool *after_reads)
@@ -46,8 +52,8 @@ static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 }
 
 /*
- * True when reads, or programs of the die's other planes, have passed over the
- * program without a page to the limit.
+ * True when a program has no page, and reads or programs of other planes have
+ * passed it over to the limit.
  */
 static bool is_owed_a_page(const ScarpDrive *drive, uint32_t die,
                            const ScarpWaiting *w, const ScarpFlashCmd *owed)
@@ -58,8 +64,8 @@ static bool is_owed_a_page(const ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * Returns the turn that the pacing prefers; or TURN_GC, if the pacing prefers
- * the host and a waiter is owed a command of a collection.
+ * Returns whose turn it is: the pacing's answer, but TURN_GC instead of
+ * TURN_HOST if the waiter that is owed the turn depends on a collection.
  */
 static ScarpTurn turn_of(ScarpDrive *drive, uint32_t die, const ScarpWaiting *w,
                          const ScarpFlashCmd *owed)
@@ -73,6 +79,11 @@ static ScarpTurn turn_of(ScarpDrive *drive, uint32_t die, const ScarpWaiting *w,
     return turn;
 }
 
+/*
+ * Takes the next of the host's commands, if one can run. owed need not be found
+ * anew when scarp_flow_take_read() has changed *w and returned NULL: then no
+ * read has passed anybody.
+ */
 static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                           ScarpWaiting *w, const ScarpFlashCmd *owed,
                           ScarpFlashCmd **cmd)
@@ -107,8 +118,8 @@ static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 }
 
 /*
- * Takes a command of a collection, if a collection has the turn. True: the
- * host's commands wait, whether or not one was taken.
+ * True when the host's commands may not go: a collection's command was taken
+ * (*cmd), or the host has to wait for one.
  */
 static bool goes_before_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                              ScarpTurn turn, ScarpFlashCmd **cmd)
@@ -134,7 +145,12 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     if (!start_due(drive, die, pick, &after_reads)) {
         return CHOICE_MADE;
     }
-    /* mostly nobody can be owed a turn, and the pacing alone decides */
+    /*
+     * Most often neither limit is reached. Then the pacing alone decides
+     * between the host and a collection, and nobody need look at the waiters.
+     * PASS_PROGRAMS is not asked: a pad that programs have passed over goes
+     * before programs of the host, but not before a collection.
+     */
     if (!scarp_turn_limit_reached(drive, PASS_READS, die) &&
         !scarp_turn_limit_reached(drive, PASS_SIBLINGS, die) &&
         goes_before_host(drive, die, pick, scarp_gc_turn(drive, die), cmd)) {
@@ -160,7 +176,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     }
     if (after_reads && pick == PICK_ANY) {
         scarp_mark(drive, collected_after_reads_had_gone);
-        /* the reads that went first had moved: collections may start */
+        /* the reads that went first had moved: now a collection may begin */
         return CHOICE_AGAIN;
     }
     if (turn == TURN_HOST && scarp_nand_queued(drive, die, QUEUE_GC)) {
@@ -173,8 +189,8 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 }
 
 /*
- * Takes a read that may go before the suspended command, or returns NULL.
- * Nothing else may go before that.
+ * Takes a read, which may go before the suspended command unless somebody is
+ * owed the turn. NULL: the suspended command is resumed.
  */
 static ScarpFlashCmd *pick_suspended(ScarpDrive *drive, uint32_t die)
 {
@@ -194,6 +210,13 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
     if (scarp_nand_suspended(drive, die)) {
         return pick_suspended(drive, die);
     }
+    /*
+     * The loop ends, as no time passes in it. A program is redirected to a
+     * plane that can collect (elsewhere() in redirect.c), so it is not
+     * redirected again. Reads that had moved are queued at their new pages, or
+     * have ended: the next round finds no such read, and may begin the
+     * collection.
+     */
     while (choose(drive, die, pick, &cmd) == CHOICE_AGAIN) {
     }
     return cmd;

@@ -166,10 +166,13 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 }
 
 /*
- * True when so many collections of the die have begun while the host waited
- * that nothing may come in that makes the next ones due. Without this limit
- * they would be due for ever: by copies from other dies, or by programs that
- * join the die's own (gc-par), while a read waits.
+ * True when collections of the die have passed over a waiting command of the
+ * host to the limit (PASS_COLLECTIONS). Until that command has gone, nothing
+ * may come in that makes further collections of the die due: no copies from
+ * other dies, and no program that joins a collection's command (gc-par), unless
+ * it is the host's oldest command. So the collections that are due end, and the
+ * host's commands go. Without this limit new collections could be due for ever
+ * while a read waits.
  */
 bool scarp_gc_owes_host(const ScarpDrive *drive, uint32_t die);
 

@@ -1,7 +1,8 @@
 /*
  * Blocking pacing: one collection of a die at a time, and the die chooses
- * nothing else until the victim is erased. Reads that suspend a program or an
- * erase, and commands that join the collection's (gc-par), are no choice.
+ * nothing else until the victim is erased. Commands of the host run meanwhile
+ * in two cases that no pacing decides: a read suspends a program or an erase
+ * (nand/suspend.c), or a command joins one of the collection's (gc-par).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

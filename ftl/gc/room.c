@@ -1,12 +1,16 @@
 /*
- * The order in which collections may change entries of the mapping, where the
- * mapping has room for so many changes at a time (demand).
+ * The order in which collections begin if the mapping has room for a limited
+ * number of changed entries (ftl.mapping=demand).
  *
- * A plane whose victim had no room could be passed over for ever by planes that
- * are asked before it, or whose victims have fewer valid units. So gc remembers
- * the refused plane whose program waits longest. When that program is owed its
- * turn, the other planes wait for this plane's collection, but not while its
- * die collects in another plane.
+ * A collection changes as many entries as its victim has valid units. If there
+ * is no room for so many, its plane is refused. Planes that are asked before
+ * that plane, or whose victims have fewer valid units, could then take the room
+ * again and again. So gc remembers one refused plane: the one in which a
+ * program of the host waits longest for a page. When collections of other
+ * planes have passed that program over to the limit (PASS_UPDATES), no
+ * collection that changes entries begins before the remembered plane's. They
+ * may still begin while a collection runs at the remembered plane's die, as
+ * that plane cannot begin before the die is free.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -7,10 +7,14 @@
 #include "gc/internal.h"
 
 /*
- * Promises a page of the plane, or takes the promise back. A plane's own
- * collection of a victim checks its room when it begins. Pages that come on top
- * of that are promised, so that such a collection still finds room: from their
- * first unit on, until the page's program starts.
+ * Makes or withdraws the promise of one page of plane p: page is the new state,
+ * *promised the old one.
+ *
+ * The last free block of a plane is reserved for its own collection. Copies
+ * that come on top, from other planes or ahead of time, could use that block
+ * up. So their pages are promised: the host opens no block that a promised page
+ * needs. A promise is made before the first unit of the page is packed, and
+ * ends when the page's program starts.
  */
 static void __attribute__((noinline)) promise(ScarpDrive *drive, uint32_t p,
                                               bool *promised, bool page)

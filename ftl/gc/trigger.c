@@ -19,10 +19,13 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
                drive->desc.pages_per_block * (p % n + 1);
 
     /*
-     * The pages left in an aligned block count as room: otherwise a plane that
-     * opens one would be due at once. The planes of a die fill theirs in step,
-     * so each stops counting at another point: otherwise they would be due in
-     * step, too, and the die would collect twice in a row.
+     * An open aligned block counts as a free block while enough of its pages
+     * are left. Otherwise a plane that opens one would be due at once.
+     *
+     * The planes of a die fill their aligned blocks in step. So plane i of n
+     * stops counting its block when (i + 1)/n of the block is filled, each
+     * plane at another time. Otherwise all planes of the die would be due
+     * together, and the die would collect n times in a row.
      */
     scarp_mark_if(drive, collected_despite_hold,
                   n_free <= 1 &&

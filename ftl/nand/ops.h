@@ -302,9 +302,9 @@ static inline ScarpFlashQueue *scarp_nand_queue(ScarpDrive *drive,
 }
 
 /*
- * Returns the first command of a plane's queue, or NULL. The first command is
- * the oldest, except for reads whose pages had moved: they were queued again at
- * the end.
+ * Returns the first command of a plane's queue, or NULL. It is the oldest of
+ * its queue, with one exception: an older read whose page had moved may stand
+ * behind it, as that read was queued again at the end.
  */
 static inline const ScarpFlashCmd *scarp_nand_head(const ScarpDrive *drive,
                                                    uint32_t plane,

@@ -1,7 +1,9 @@
 /*
  * Program and erase suspend: a read that waits stops the array. The suspended
- * command goes on when no read waits any longer, or when it is owed the next
- * turn because reads have gone before it to the limit.
+ * command goes on when no read waits any longer, or when reads have passed it,
+ * or another waiter of the die, over to the limit.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "nand/internal.h"
 
@@ -21,8 +23,13 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 #endif
 
 /*
- * True when reads have gone to the limit before the current command, or before
- * an older waiter: another suspend would be one too many.
+ * True when reads must not suspend the running command: they have passed it, or
+ * a program or copy that waits at the die, over to the limit (PASS_READS).
+ *
+ * flow/waiting.c asks the same when the die is free (scarp_flow_who_is_owed()),
+ * with three differences: there a program without a page counts only if nobody
+ * else waits, pads count, too, and programs do not with
+ * controller.reads_first=0.
  */
 static bool reads_have_gone(const ScarpDrive *drive, uint32_t index)
 {

@@ -1,13 +1,17 @@
 /*
  * Functions of turns for other rooms.
  *
- * The rule: no waiter is passed over more often than a limit says. Then the
- * waiter is owed the next turn. If the waiter cannot be served, what it waits
- * for is served instead.
+ * The rule: nobody goes before a waiter more often than a limit says. After
+ * that the waiter is owed the next turn. If the waiter cannot be served yet,
+ * the turn goes to whatever will make that possible: to a collection that makes
+ * its page, or to another plane that takes it.
  *
- * A count holds for one waiter, or for all who waited when it began (turns.c),
- * by their sequence numbers. Those keep the count wherever they are queued. A
- * new count begins with the first younger waiter that is passed over.
+ * A count is for the waiters up to one sequence number, wherever they are
+ * queued, and nobody resets it. Callers name the oldest waiter that they count
+ * for. So scarp_turn_passed() begins a new count when it is told of a younger
+ * waiter than the old count is for: the older waiters have left.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_TURNS_OPS_H
 #define SCARP_TURNS_OPS_H

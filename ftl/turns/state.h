@@ -29,8 +29,8 @@ typedef enum {
 } ScarpPasser;
 
 typedef struct {
-    uint64_t last;   /* the youngest waiter that this count holds for */
-    uint64_t passed; /* others that went before, since the count began */
+    uint64_t last;   /* the count is for waiters up to this sequence number */
+    uint64_t passed; /* others that went before them since the count began */
 } ScarpTurnCount;
 
 /* A count that one waiter carries along from queue to queue. */

@@ -1,6 +1,8 @@
 /*
- * The limits to how often one goes before another: their table, and the
- * function that counts by it.
+ * The table of limits, how often somebody may go before a waiter, and
+ * scarp_turn_passed(), the only function that counts by it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "turns/ops.h"
 
@@ -17,7 +19,10 @@ typedef struct {
     Scope scope; /* each of these has a count */
     uint32_t most; /* the limit; 0: controller.reads_first_limit */
     Each each;
-    /* counts for all who wait when it begins, not for the oldest alone */
+    /*
+     * True: a new count is for all waiters of that moment. False: it is for the
+     * oldest of them.
+     */
     bool all;
 } Row;
 
@@ -33,8 +38,9 @@ static const Row rows[PASS__COUNT] = {
         PER_DIE, 0, EACH_ONCE, false },
     [PASS_SIBLINGS] = {
         "programs of the die's other planes",
-        "a program whose plane has no page, and can collect nothing",
-        "it goes to another plane, and is queued there by its age",
+        "a program whose plane has no page",
+        "if no block of its plane is worth a collection, it goes to another "
+        "plane, and is queued there by its age",
         PER_DIE, 16, EACH_DIE_PLANE, false },
     [PASS_PROGRAMS] = {
         "programs",
@@ -44,8 +50,10 @@ static const Row rows[PASS__COUNT] = {
     [PASS_COLLECTIONS] = {
         "collections of the die",
         "commands of the host at a die",
-        "the die takes in no copies, and only the oldest command joins a "
-        "collection, until all have gone that waited when the count began",
+        "until all that waited when the count began have gone, nothing comes "
+        "in that makes further collections due: the die takes in no copies "
+        "from other dies, and no program joins a collection's unless it is "
+        "the host's oldest command",
         PER_DIE, 64, EACH_DIE_PLANE, true },
     [PASS_TRANSFERS] = {
         "transfers of collections (`controller.gc_first_on_channel`)",
@@ -129,7 +137,7 @@ void scarp_turn_passed(ScarpDrive *drive, ScarpPasser passer, uint32_t resource,
     if (waiter == SCARP_NOBODY) {
         return;
     }
-    if (waiter > count->last) { /* all who were counted for have left */
+    if (waiter > count->last) { /* younger than all that the count is for */
         count->last = rows[passer].all ? scarp_seq_count(drive) - 1
                                        : waiter;
         count->passed = 0;
