@@ -6,6 +6,8 @@
  * last, so that a guest that dies half-way has shipped nothing. The program
  * uses no C library: the compiler (trixie's tcc) then needs no headers, and the
  * program no loader.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 typedef unsigned long u64;
 

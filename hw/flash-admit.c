@@ -10,6 +10,8 @@
  *  - until the submission ring has a place.
  *
  * A command that waits has not begun, so it is cancelled by being forgotten.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qemu/units.h"

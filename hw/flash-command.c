@@ -5,6 +5,8 @@
  * time. A cancelled AIOCB completes at once and is cut off from the engine's
  * command. That command owns the data buffer and goes on to its end unseen;
  * later commands on the same bytes wait for its end (flash-admit.c).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qemu/iov.h"

@@ -4,6 +4,8 @@
  * A reclaim unit handle of the subsystem is a stream of the flash. The
  * endurance group is the whole flash: a collection may mix the data of several
  * handles, which FDP calls "initially isolated".
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"

@@ -7,6 +7,8 @@
  * that entry, less the latency that the engine computed.
  *
  * All functions are called with QEMU's big lock.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_FLASH_LATENESS_H
 #define SCARP_FLASH_LATENESS_H

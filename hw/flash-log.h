@@ -3,6 +3,8 @@
  *
  * QEMU writes these files on the host. The guest sees nothing of them, and they
  * take no virtual time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_FLASH_LOG_H
 #define SCARP_FLASH_LOG_H

@@ -7,6 +7,8 @@
  * and owner. On real time the client is the thread that has QEMU's big lock,
  * and the owner is the thread that has the lock of the drive's thread
  * (flash-rt-thread.h).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_FLASH_PORT_H
 #define SCARP_FLASH_PORT_H

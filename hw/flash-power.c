@@ -9,6 +9,8 @@
  *
  * A cut comes by QMP or by a timer. Neither of these comes in the midst of an
  * access to a controller.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"

@@ -17,6 +17,8 @@
  *
  * The clock is the host's, less the time for which the machine was stopped: a
  * drive stands still with its guest.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include <sched.h>

@@ -10,6 +10,8 @@
  * This file knows neither NVMe nor guests. Of QEMU it needs only what
  * tests/bench/shim has: tests/bench/bench-realtime.c runs the thread without
  * QEMU.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_FLASH_RT_THREAD_H
 #define SCARP_FLASH_RT_THREAD_H

@@ -3,6 +3,8 @@
  *
  * A scheme is named by "NAME" or "NAME:KEY=VALUE,..."; ";" may stand for ",".
  * When a scheme was refused, vendor log page 0xCB has the reason.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"

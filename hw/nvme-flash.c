@@ -4,6 +4,8 @@
  * -device nvme-flash,id=f0,description=FILE,scheme=NAME owns one flash engine;
  * -device nvme-ns,flash=f0 makes a namespace on it. All namespaces of a device
  * contend for its flash.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"

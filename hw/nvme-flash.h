@@ -3,6 +3,8 @@
  *
  * TYPE_NVME_FLASH is a device without a bus, and owns the flash engine. -device
  * nvme-ns,flash=ID makes a namespace on the device.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_NVME_FLASH_H
 #define SCARP_NVME_FLASH_H

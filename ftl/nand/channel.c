@@ -4,6 +4,8 @@
  *
  * A channel without waiters has no event: the next die that wants the channel
  * compares free_ns with the time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "nand/internal.h"
 

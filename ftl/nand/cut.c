@@ -1,4 +1,8 @@
-/* The flash commands that are under way when power fails. */
+/*
+ * The flash commands that are under way when power fails.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
 #include "nand/internal.h"
 
 static bool changes_cells(const ScarpFlashCmd *cmd)

@@ -1,6 +1,8 @@
 /*
  * Dies: the phases of a flash command and its mates, and of the command that is
  * loaded or sensed behind them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "nand/internal.h"
 

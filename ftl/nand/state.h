@@ -6,6 +6,8 @@
  * Other rooms make flash commands, queue them, and ask how busy a die is. flow
  * starts commands, and takes those that have ended. gc says which dies collect.
  * nand asks causes and core.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_NAND_STATE_H
 #define SCARP_NAND_STATE_H

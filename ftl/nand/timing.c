@@ -4,6 +4,8 @@
  * Page i has type i % cell_bits (LSB first) and lies in layer i × layers /
  * pages_per_block. The factor of a layer goes linearly from
  * layer_fastest_permille to layer_slowest_permille (pregc §2, figure 2).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "nand/internal.h"
 

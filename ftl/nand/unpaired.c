@@ -1,6 +1,8 @@
 /*
  * Programs whose page is programmed, and which count only when the other pages
  * of the same cells are programmed, too (ftl.paired_pages=pad).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "nand/internal.h"
 

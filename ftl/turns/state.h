@@ -6,6 +6,8 @@
  * the drive) and by its sequence number, never as a flash command. Other rooms
  * tell turns when somebody goes before a waiter, and ask whether the waiter is
  * owed the next turn. turns asks core.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_TURNS_STATE_H
 #define SCARP_TURNS_STATE_H

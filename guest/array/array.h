@@ -12,6 +12,8 @@
  * ArrayOps' functions must not call it.
  *
  * The core uses libc only, so that the guest and the host can build it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef ARRAY_H
 #define ARRAY_H

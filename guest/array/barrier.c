@@ -6,6 +6,8 @@
  * Each dirty page has the epoch of its oldest unwritten data. A flush counts
  * the dirty pages of its epoch, and waits until the count is 0. Flushes end in
  * their order.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 

@@ -1,6 +1,8 @@
 /*
  * The set-associative page cache (section 3.1), and the parts of requests that
  * wait for its pages.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 

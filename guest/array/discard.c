@@ -5,6 +5,8 @@
  * Discards are rare, so they run one at a time, in their order. A page stays in
  * the cache if it is being read or written, or is in the high-priority queue.
  * Its write may reach the drive before or after the discard; both are right.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 

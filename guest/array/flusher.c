@@ -1,6 +1,8 @@
 /*
  * The dirty page flusher (section 3.3): when it visits which set, and for which
  * pages of that set it makes flush requests.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 

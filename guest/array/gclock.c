@@ -7,6 +7,8 @@
  * passes, and stops at the first page without hits. That page can be computed:
  * it has the smallest hits x set_pages + distance from the hand. So no loop
  * here goes round more than once.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 

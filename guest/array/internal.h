@@ -13,6 +13,8 @@
  *  - discard.c: the discards that have not ended
  *  - array.c: requests, parts, and the order in which all this runs
  *  - copy.c: copies of pages
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef ARRAY_INTERNAL_H
 #define ARRAY_INTERNAL_H

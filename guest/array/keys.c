@@ -1,5 +1,7 @@
 /*
  * The keys of an array: names, ranges, defaults, and which values go together.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "array.h"
 

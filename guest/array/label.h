@@ -3,6 +3,8 @@
  * out, and which run of the array the drive has heard of last. Adapters write
  * labels to the first bytes of drives, and read them there. This file has the
  * format, and the rules by which drives are one array.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef ARRAY_LABEL_H
 #define ARRAY_LABEL_H

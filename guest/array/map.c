@@ -1,6 +1,8 @@
 /*
  * Mapping of the array's pages to drives (section 3.1): with N drives, striping
  * unit u of the array is unit u / N of drive u mod N, as in RAID-0.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 

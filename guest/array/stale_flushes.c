@@ -1,6 +1,8 @@
 /*
  * Stale flush requests: a flush request that has become useless in the
  * low-priority queue is discarded when it is taken from there (section 3.3.2).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 

@@ -5,6 +5,8 @@
  * Dirty pages that no write carries yet are in their drive's dirty list, in the
  * order of epochs. So the pages that a flush waits for are at the heads of
  * these lists.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "internal.h"
 

@@ -5,6 +5,8 @@
  * The reads go as NVMe commands through io_uring, because no other interface of
  * the kernel carries a read's access latency. The program prints the latencies
  * of reads with and without it as one line of JSON, in ns.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,8 @@
  * A promise about a file, block or log holds until the next promise about it. A
  * version that is newer than the promised one is no broken promise: it was on
  * the drive before it could be promised.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "files.h"
 

@@ -10,6 +10,8 @@
  *   log W/log N    the log has N records: appended, fdatasync
  *   block W/b I V  block I of file b has version V: written in place, with
  *                  fdatasync (blocks) or O_DIRECT and O_DSYNC (direct)
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #define _GNU_SOURCE /* O_DIRECT, sync_file_range() */
 #include "files.h"

@@ -1,6 +1,8 @@
 /*
  * The contents that scarp-files writes: each word follows from its place, its
  * file and its version, so that a misplaced or torn word is found.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_FILES_H
 #define SCARP_FILES_H

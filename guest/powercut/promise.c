@@ -1,4 +1,8 @@
-/* Promises that a drive has made to a workload, written down outside of it. */
+/*
+ * Promises that a drive has made to a workload, written down outside of it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
 #include "promise.h"
 
 #include <fcntl.h>

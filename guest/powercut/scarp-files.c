@@ -1,5 +1,7 @@
 /*
  * scarp-files: a workload that makes files durable, and the check of its files.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "files.h"
 

@@ -1,4 +1,8 @@
-/* scarp-promise WORD...: writes down a promise, for a shell script */
+/*
+ * scarp-promise WORD...: writes down a promise, for a shell script
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
 #include "promise.h"
 
 #include <stdio.h>

@@ -5,6 +5,8 @@
  * to another scheme (vendor admin command 0xC1); if the drive refuses that, the
  * program prints the reason (vendor log page 0xCB). hw/flash-scheme.c has the
  * layouts.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <errno.h>
 #include <stdint.h>

@@ -4,6 +4,8 @@
  * The program reads vendor log page 0xCA (layout: ftl/scarp.h) with libnvme.
  * The names are in scarp-stats-names.h, which scarplib's guest/image.py makes
  * from ftl/stat.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include <errno.h>
 #include <stdint.h>

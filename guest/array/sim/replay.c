@@ -3,6 +3,8 @@
  * their order, and must make the recorded decisions. Its I/O goes to simulated
  * drives. The core hears of the end of an I/O where the record says so; if the
  * simulated drive is slower, the replay waits for the drive.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "sim.h"
 

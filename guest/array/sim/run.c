@@ -5,6 +5,8 @@
  * A thread has `depth` requests outstanding. It spends host_ns on each request,
  * one after the other. The clock goes from event to event: of drives, of turns,
  * and of threads that submit.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "sim.h"
 

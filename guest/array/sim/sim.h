@@ -5,6 +5,8 @@
  * The program has one thread and one clock, of whole nanoseconds. The same
  * options give the same bytes. The program uses the engine only through its
  * public header.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef ARRAY_SIM_H
 #define ARRAY_SIM_H

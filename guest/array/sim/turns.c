@@ -4,6 +4,8 @@
  *
  * A drive without the turn cannot always obey: a plane that is down to its last
  * free block collects all the same.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "sim.h"
 

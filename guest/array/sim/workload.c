@@ -1,4 +1,8 @@
-/* Random numbers: uniform, and by Zipf's law. */
+/*
+ * Random numbers: uniform, and by Zipf's law.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
 #include "sim.h"
 
 uint64_t sim_random(SimRandom *random)

@@ -4,6 +4,8 @@
  * One thread runs the core. Its ring (uring/) also carries the commands that
  * fetch the device's requests. Other threads start and stop the device, because
  * the kernel completes those two commands only while requests are being served.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #define _GNU_SOURCE
 #include "ring.h"

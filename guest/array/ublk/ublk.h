@@ -1,6 +1,8 @@
 /*
  * The kernel's side of a ublk device: control commands to the driver, and
  * commands that fetch and end the device's requests.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef ARRAY_UBLK_H
 #define ARRAY_UBLK_H

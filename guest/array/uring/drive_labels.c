@@ -1,5 +1,7 @@
 /*
  * Labels on an array's drives: writing, reading, and updating them in each run.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "drives.h"
 

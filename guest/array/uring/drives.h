@@ -1,6 +1,8 @@
 /*
  * The drives of an array as files: opening them, locking them, and finding
  * their order by their labels.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef ARRAY_DRIVES_H
 #define ARRAY_DRIVES_H

@@ -4,6 +4,8 @@
  * job at a time can use the array.
  *
  * The engine is built with the headers of the fio that loads it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "fio.h"
 #include "optgroup.h"

@@ -2,6 +2,8 @@
  * The cache in a file of shared memory (tmpfs), which survives the end of the
  * process. The next process then writes to the drives what was acknowledged and
  * is not on them yet.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef ARRAY_KEEP_H
 #define ARRAY_KEEP_H

@@ -1,6 +1,8 @@
 /*
  * An io_uring that carries the I/O of drives: declarations that uring.c and
  * threads.c share.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef ARRAY_RING_H
 #define ARRAY_RING_H

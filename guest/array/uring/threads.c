@@ -4,6 +4,8 @@
  * finds its mailbox empty announces that it sleeps, looks once more, and
  * sleeps. A thread that puts I/O into a mailbox wakes the reader if that
  * sleeps. So a busy thread is never woken, which saves system calls.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "threads.h"
 

@@ -3,6 +3,8 @@
  * I/O of all drives, and no thread has to be woken. With threads each drive has
  * a thread with a ring of its own (threads.c), which wakes the core's thread
  * through this ring.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #define _GNU_SOURCE /* sched_getaffinity() */
 #include "../record.h"

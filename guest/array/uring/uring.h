@@ -2,6 +2,8 @@
  * The array on io_uring. The core runs in the thread that calls these
  * functions. The I/O of the drives is on one ring in the same thread, or on a
  * ring in a thread of each drive.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef ARRAY_URING_H
 #define ARRAY_URING_H
