@@ -1,6 +1,8 @@
 /*
  * A command's way through the device, from the host's link to the flash and
  * back.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 

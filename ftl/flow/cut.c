@@ -6,6 +6,8 @@
  * that is neither erased nor readable. With energy of its own
  * (controller.plp_bytes) the drive completes all these commands, and saves the
  * data in the buffer.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 

@@ -1,6 +1,8 @@
 /*
  * Flash commands that have ended: tells their owners, and goes on with commands
  * that waited for their end.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 

@@ -18,6 +18,8 @@
  *    observe.c     phases of flash commands, for observers
  *    pairs.c       programs that wait for the rest of their cells
  *    cut.c         what is in the cells when power fails
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #ifndef SCARP_FLOW_INTERNAL_H
 #define SCARP_FLOW_INTERNAL_H

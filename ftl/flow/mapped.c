@@ -1,6 +1,8 @@
 /*
  * Entries of the mapping that lie on flash (ftl.mapping=demand): reads and
  * units that wait for an entry go on when it is known.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 

@@ -1,6 +1,8 @@
 /*
  * Multi-plane commands: commands of one kind and one page offset, on different
  * planes of a die, run together (ONFI 4.2, multi-plane operations).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 

@@ -13,6 +13,8 @@
  * would be the last one with a mate, because the write point of the other plane
  * would stay behind for good (the paper's figure 6c). Single host programs fill
  * up write points that lag.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 

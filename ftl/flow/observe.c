@@ -1,6 +1,8 @@
 /*
  * Phases of flash commands, for observers: nand knows the phases, and the owner
  * of a flash command knows which commands of the host it serves.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 

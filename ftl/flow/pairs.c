@@ -6,6 +6,8 @@
  * Later programs fill the rest of the cells. If none comes, and somebody waits,
  * pads (pages without data) fill it: only as many as are missing, because one
  * more would begin cells that have to be filled, too.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 

@@ -1,5 +1,7 @@
 /*
  * Host reads: of units in the buffer, of units on flash, and of unmapped units.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 

@@ -6,6 +6,8 @@
  * worth a collection, while it has no free block to spare. Nothing that happens
  * in the plane ends this state. But all planes together have room. So programs
  * that wait in such a plane go to a plane with room.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 

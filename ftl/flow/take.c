@@ -2,6 +2,8 @@
  * How flash commands that were chosen leave their queues: reads whose units
  * have not moved, programs with their pages, commands of collections and of
  * recovery.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
