@@ -1,5 +1,6 @@
 /*
- * Work ahead of GC: none, or whole collections while a die is idle.
+ * The policies of work ahead of GC that do nothing, or collect whole victims
+ * while a die is idle.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,12 +11,12 @@ static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
 }
 
 /*
- * Guards against idle work without end: relocation to other planes, in
- * half-full pages, may free no block.
+ * Two counts that end idle work. Copies to other planes fill pages only in
+ * part, so collections could go on for ever without a block more that is free.
  */
 typedef struct {
-    uint32_t most_free; /* most free blocks since the last host command */
-    uint32_t fruitless; /* collections since most_free rose */
+    uint32_t most_free; /* the most free blocks since the last host command */
+    uint32_t fruitless; /* looks for work since most_free rose last */
 } Background;
 
 static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)
@@ -48,7 +49,10 @@ static void collect(ScarpDrive *drive, uint32_t die)
                 drive->desc.background_free_blocks &&
             scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
             scarp_mark(drive, background_began);
-            /* The pacing may have to grant the first step. */
+            /*
+             * The die looks again, as its pacing may have to grant the first
+             * step.
+             */
             scarp_nand_kick(drive, die);
             return;
         }

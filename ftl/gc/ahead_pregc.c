@@ -2,36 +2,39 @@
  * PreGC (pregc §4): while the system is idle and few blocks are free, valid
  * pages of the next victim move one at a time, before it must be collected.
  *
- * Where the paper is open:
- * - It says both that migration proceeds while the victim's share of valid
- *   pages is below T_page and that it is to leave a few pages behind; with its
- *   10 % and victims of a third valid (its Table 4) the first would never
- *   migrate, so here it proceeds while the share is above T_page.
- * - T_block is a share of the blocks, here of each plane, as the GC threshold
- *   is.  The text prepares one block, the greedy victim, and stops; that is
- *   what runs here.  In steady state the free blocks stay at GC's threshold or
- *   one above it, so every T_block from one block above it on asks for the same.
- *   The paper's Figure 12 says that T_block matters.
- * - look_ahead=1 is another reading, in which T_block matters: a full block that
- *   has no more than T_page valid counts as free, PreGC goes on to the next one,
- *   and T_block says how far ahead it works.
+ * Three choices where the paper is open:
+ *
+ * - The paper says that migration proceeds while the victim's share of valid
+ *   pages is below T_page, and also that migration is to leave a few pages.
+ *   With T_page = 10 % and victims of which a third is valid (Table 4) the
+ *   first would never migrate. Here migration proceeds while the share is above
+ *   T_page.
+ * - T_block is a share of the blocks of each plane, as the GC threshold is. The
+ *   text prepares one block, the greedy victim, and then stops; so does this
+ *   policy. In steady state a plane has as many free blocks as GC's threshold,
+ *   or one more, so every T_block above that has the same effect. The paper's
+ *   Figure 12 says that T_block matters.
+ * - look_ahead=1 is another reading, in which T_block does matter: a full block
+ *   with a share of at most T_page counts as free, PreGC goes on to the next
+ *   block, and T_block limits how many blocks are free or count as free.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/ops.h"
 
 typedef struct {
-    uint32_t next_die; /* the die whose turn it is */
-    uint32_t tried;    /* dies without work since the last command */
-    uint64_t steps;    /* steps in this idle time */
-    uint32_t plane;    /* plane of the last step */
+    uint32_t next_die; /* the die that moves the next page */
+    uint32_t tried;    /* dies found without work since the last command */
+    uint64_t steps;    /* pages moved in this idle time */
+    uint32_t plane;    /* the plane of the last step */
     bool began;
 } PreGc;
 
 /*
- * True while another step may begin. Units smaller than a page move in
- * half-full pages and may free nothing, so the steps of an idle time are
- * limited to the pages of T_block's blocks.
+ * True when the next page may move: no command is in the device, and the last
+ * page has moved. Units smaller than a page move in half-full pages, which may
+ * free nothing. So in one idle time at most as many pages move as T_block's
+ * blocks have.
  */
 static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 {
@@ -47,8 +50,8 @@ static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 }
 
 /*
- * Returns the block to prepare, or SCARP_NONE; *prepared: full blocks that are
- * prepared already.
+ * Returns the block whose pages move next, or SCARP_NONE. Sets *prepared to the
+ * number of full blocks that have few enough valid pages already.
  */
 static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
                             uint32_t *prepared)
@@ -66,8 +69,8 @@ static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Returns the plane's next victim, or SCARP_NONE; *ready: blocks that are free
- * or count as such.
+ * Returns the plane's block whose pages move next, or SCARP_NONE. Sets *ready
+ * to the number of blocks that are free or count as free.
  */
 static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
 {
@@ -83,7 +86,10 @@ static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
     return victim;
 }
 
-/* Moves a page of the plane of the die that has the fewest ready blocks. */
+/*
+ * Moves a page in the die's plane with the fewest ready blocks. Returns false
+ * if no plane of the die has a page to move.
+ */
 static bool step(ScarpDrive *drive, PreGc *pregc, uint32_t die)
 {
     uint32_t n = drive->desc.planes_per_die, least = UINT32_MAX;

@@ -6,17 +6,19 @@
 #include "gc/ops.h"
 
 #define WEAR_LOOKS 8
-#define WEAR_SHARE 4 /* 1 of so many choices ignores wear */
+#define WEAR_SHARE 4 /* wear decides all but 1 of so many choices */
 
 /*
- * Static wear levelling: the least erased block, among the one filled longest
- * ago and some at random, goes first, if it is erased far less often than the
- * policy's choice. The oldest alone would not do: cold data in a worn block
- * stays at the head, and fresher blocks behind it wait.
+ * Static wear levelling: returns a block that is erased far less often than
+ * victim, the policy's choice, or SCARP_NONE. Compared are the block that was
+ * filled longest ago and some random ones. The oldest alone would not do: cold
+ * data in a worn block would stay the oldest, and the fresher blocks behind it
+ * would never be looked at.
  *
- * A lot leaves some choices to the policy: a collection for wear may free
- * nothing, and its relocations may cost more erases (ftl.mapping=demand), so
- * that the host, which waits for free blocks, could wait for ever.
+ * By lot, some choices are left to the policy. A collection for wear may free
+ * nothing, and its copies may make further collections due
+ * (ftl.mapping=demand), so commands that wait for the end of collections could
+ * wait for ever.
  */
 static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
@@ -65,8 +67,9 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)
 }
 
 /*
- * A block is full as soon as its last page is given out. Until that program has
- * ended its contents are not known, so it must not be collected.
+ * A block is full as soon as its last page is given to a program. Until that
+ * program has ended nobody knows the block's valid units, so the block must not
+ * be collected.
  */
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
 {

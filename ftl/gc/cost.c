@@ -1,6 +1,6 @@
 /*
- * The cost of a collection, for policies that weigh it against commands
- * (hios-isca14 §4 needs it for every request in its queue).
+ * The time that a collection costs, for policies that weigh it against commands
+ * (hios-isca14 §4 needs the cost for every request in its queue).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -45,7 +45,10 @@ int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t p)
     return ns + command + (int64_t)drive->desc.erase_ns;
 }
 
-/* Time left of one job: its pages, one after the other, and the erase. */
+/*
+ * Returns the time that one job still takes: its pages move one after the
+ * other, and the erase follows.
+ */
 static int64_t remaining_ns(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     int64_t move_ns = scarp_nand_move_ns(drive, drive->scheme.place->copyback);

@@ -1,5 +1,5 @@
 /*
- * The start and the end of gc, and functions over all of its jobs.
+ * The room's start and end, and functions over all jobs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -51,7 +51,8 @@ void scarp_gc_release_all(ScarpDrive *drive)
 void scarp_gc_release_due(ScarpDrive *drive)
 {
     /*
-     * A collection that one scheme leaves for later may be due under the next.
+     * Every die looks for collections anew: the new scheme may have one due
+     * that the old scheme left for later.
      */
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_blocks_set_opened(drive, die);

@@ -1,17 +1,20 @@
 /*
- * Collections without time: for ageing, and for GC that costs nothing.
+ * Collections that take no time: for ageing, and for pacing `ideal`.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/internal.h"
 
 typedef struct {
-    uint32_t to;   /* next unit of the pages that are allocated */
-    uint32_t room; /* units left in them */
+    uint32_t to;   /* the PPN that the next unit goes to */
+    uint32_t room; /* units that the pages taken have left */
     uint32_t programs;
 } Copies;
 
-/* Copies from[], n valid units of one block in the order of their pages. */
+/*
+ * Copies the n valid units from[], in the order of their pages, to pages of
+ * plane. All are of one block.
+ */
 static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
                  Copies *copies, const uint32_t *from, uint32_t n)
 {
@@ -35,7 +38,10 @@ static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
     }
 }
 
-/* Fills the cells of the last copy, as gc/job.c does. */
+/*
+ * Fills the cells of the last copy with pages without data, as pad_pairs() of
+ * gc/job.c does.
+ */
 static void pad_pairs(ScarpDrive *drive, uint32_t p)
 {
     uint32_t n = 0;
@@ -61,9 +67,9 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
 
     if (scarp_gc_runs(drive, p)) {
         /*
-         * A plane collects one victim at a time, also after a switch of
-         * schemes: two jobs would need the last free block, the pages that are
-         * promised, and the cells of their copies.
+         * A plane collects one victim at a time. A job that another scheme
+         * began must end first: two jobs would need the plane's last free
+         * block, its promised pages and the cells of its last copy.
          */
         scarp_mark(drive, instant_awaits_other);
         return false;

@@ -13,10 +13,10 @@ static inline ScarpCopy *scarp_copy_of(ScarpUnit *unit)
     return (ScarpCopy *)unit;
 }
 
-/* Tells observers that a victim was collected. */
+/* Tells observers that a victim was collected, or a merge done. */
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);
 /*
- * Number of blocks that a merge has copied, and whose erases were not granted.
+ * Returns how many erases the merge has left that the pacing has not granted.
  */
 static inline uint32_t scarp_gc_merge_erases_left(const ScarpDrive *drive,
                                                   const ScarpGcJob *job)
@@ -26,8 +26,8 @@ static inline uint32_t scarp_gc_merge_erases_left(const ScarpDrive *drive,
 }
 
 /*
- * True when all units have moved, and the erase of the victim, or one of a
- * merge, is next.
+ * True when all units have moved, and the job waits until the pacing grants the
+ * erase of its victim, or the next erase of a merge.
  */
 static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
                                          const ScarpGcJob *job)
@@ -41,21 +41,23 @@ static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
                             !scarp_block_valid(drive, job->victim);
 }
 
-/* Takes the next steps that the job may take. */
+/* Takes the job's next steps, as many as its window and its grants allow. */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
 
 /*
- * gc/job.c: for every kind of job; the caller has set origin, plane and victim.
+ * gc/job.c: begin a job of any kind, end it, and erase job->victim. The caller
+ * of scarp_gc_run() has set origin, plane and victim.
  */
 void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_gc_erase(ScarpDrive *drive, ScarpGcJob *job);
 
-/* gc/merge.c: the same for merges. */
+/* gc/merge.c: True when a merge is due in the plane. */
 bool scarp_gc_merge_due(const ScarpDrive *drive, uint32_t plane);
 /*
- * Starts a merge for the program that waits, if one does; else for lpn, or
- * SCARP_NONE.
+ * Starts a merge that makes room for a program that waits in the plane. If none
+ * waits, starts one for lpn, or, with SCARP_NONE, any that frees a block.
+ * Returns false if the mapping has no merge to offer.
  */
 bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                           ScarpOrigin origin);
@@ -65,47 +67,58 @@ void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
                           ScarpFlashCmd *cmd);
 int64_t scarp_gc_merge_left_ns(const ScarpDrive *drive, const ScarpGcJob *job);
 
-/* gc/reclaim.c: the lpn that a merge for the write serves, or SCARP_NONE. */
+/*
+ * gc/reclaim.c: returns the lpn for which a merge has to make room before the
+ * write, or SCARP_NONE if none has to.
+ */
 uint32_t scarp_gc_write_lpn(const ScarpDrive *drive,
                             const ScarpGcWrite *write);
-/* gc/rounds.c: true when a round follows the erase that is awaited. */
+/*
+ * gc/rounds.c: true when a round was opened that follows the erase which the
+ * plane's job waits for.
+ */
 bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane);
-/* True when the grants of the round for lpn suffice to make room for lpn. */
+/*
+ * True when the plane's round is for lpn, and has enough grants to make room
+ * for it.
+ */
 bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane,
                          uint32_t lpn);
 /*
- * Returns the pages that the round has yet to be granted, at most; *erases:
- * erases that come before them.
+ * Returns how many pages of the plane's round are still to be granted, at most.
+ * Sets *erases to the erases that come before these pages.
  */
 uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
                              uint32_t *erases);
 
 /*
- * gc/room.c: true when the mapping has room for the changes of a collection of
- * the victim.
+ * gc/room.c: true when the mapping has room for the entries that a collection
+ * of the victim changes.
  */
 bool scarp_gc_has_room(ScarpDrive *drive, uint32_t plane, uint32_t victim);
 /*
- * gc/trigger.c: returns the program that waits longest for the plane's
- * collection.
+ * gc/trigger.c: returns the oldest program, of the host or of translation
+ * units, that gets its page by the plane's collection, or NULL.
  */
 const ScarpFlashCmd *scarp_gc_in_need(const ScarpDrive *drive, uint32_t plane);
 /*
- * gc/trigger.c: returns a program of the host that has no page there, or NULL.
+ * gc/trigger.c: returns the plane's next program of the host if it has no page,
+ * else NULL.
  */
 const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                              uint32_t plane);
 
 /*
- * gc/staging.c: puts a unit that was read into the packer of its destination.
+ * gc/staging.c: puts a unit that was read into the packer of the plane that it
+ * moves to.
  */
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);
-/* Programs job's units that wait for their pages to be full. */
+/* Programs the job's units that still wait in packers until a page is full. */
 void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job);
 
 /*
- * Stream of the units that cmd programs: translation units have blocks of their
- * own.
+ * Returns the stream of the units that cmd programs: SCARP_MAP_STREAM for
+ * translation units, which have blocks of their own.
  */
 static inline uint16_t scarp_gc_stream_of(const ScarpFlashCmd *cmd)
 {

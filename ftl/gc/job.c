@@ -1,5 +1,6 @@
 /*
- * Collecting one victim: relocation page by page, then the erase.
+ * The collection of one victim: valid units move page by page, then the block
+ * is erased.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,8 +12,8 @@
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job)
 {
     /*
-     * A job ahead of time moves pages and collects no victim, so it is not
-     * reported.
+     * A job ahead of time moves pages, but collects no victim. So observers are
+     * not told of it.
      */
     if (drive->observer.gc_done && job->origin == SCARP_ORIGIN_GC) {
         ScarpGcRun run = {
@@ -36,11 +37,12 @@ static void drop(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
 }
 
 /*
- * Returns the LPN of the victim's unit at ppn, from its spare area. The forward
- * map's entry of that LPN, which may be anywhere, will be written after the
- * copy; so entries of several units are prefetched together, and the processor
- * waits for them at once. A line of the reverse map is copied while it is
- * cached, so that the prefetch need not wait for it.
+ * Returns the LPN of the victim's unit at ppn, which its spare area contains.
+ *
+ * The end of the copy will change the forward map's entry of that LPN, which
+ * may lie anywhere in memory. So the entries of several units are prefetched
+ * together, and the processor waits for them at once. The LPNs themselves are
+ * copied to job->line, a cache line at a time: the prefetch reads them there.
  */
 static uint32_t victim_lpn(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
 {
@@ -68,7 +70,10 @@ static uint32_t victim_lpn(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
     return job->line[ppn % SCARP_GC_LINE];
 }
 
-/* Reads the valid units of one page; false: none is valid. */
+/*
+ * Starts to read the victim's valid units in one page. Returns false if the
+ * page has none.
+ */
 static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
 {
     uint32_t first = scarp_block_ppn(drive, job->victim) +
@@ -98,8 +103,8 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
         return false;
     }
     /*
-     * Copyback programs the whole page register, stale units included, so it
-     * needs a page that is wholly valid.
+     * Copyback programs the whole page register, stale units included. So
+     * copyback is used only if all units of the page are valid.
      */
     copyback = drive->scheme.place->copyback && n == drive->geo.units_per_page;
     scarp_mark_if(drive, copyback_of_part,
@@ -122,9 +127,10 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
 }
 
 /*
- * ftl.paired_pages=pad: fills the cells of the last copy before the victim is
- * erased, as a copy can be lost until all pages of its cells are programmed.
- * False: the cells are full.
+ * ftl.paired_pages=pad: programs a page without data if the cells of the last
+ * copy have pages left. Until all their pages are programmed a power cut can
+ * destroy the copy, so the victim must not be erased before. Returns false if
+ * the cells are full.
  */
 static bool pad_pairs(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -165,7 +171,8 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
 
     job->running = false;
     if (job->promised) {
-        job->promised = false; /* its reads were stale, or moved elsewhere */
+        /* no unit needed the page: all were stale, or moved elsewhere */
+        job->promised = false;
         scarp_plane_promise(drive, job->plane, -1);
     }
     scarp_mark_if(drive, due_after_premigration,
@@ -215,8 +222,8 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
     }
     if (job->units_out) {
         /*
-         * Units of the next step may fill the page that this step's units
-         * began.
+         * Without another step coming, the units that wait for a full page are
+         * programmed now. Otherwise units of the next step may fill the page.
          */
         if (job->moves_left || job->origin == SCARP_ORIGIN_PREMIGRATE ||
             scarp_block_valid(drive, job->victim) <= job->units_out) {
@@ -237,8 +244,8 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
 /* ---- Starting ----------------------------------------------------------- */
 
 /*
- * Mapping entries that the job may change; places of translation units are in
- * RAM.
+ * Returns how many mapping entries the job may change. Entries of translation
+ * units are in RAM, so their moves do not count.
  */
 static uint32_t changes(const ScarpDrive *drive, const ScarpGcJob *job)
 {
@@ -258,7 +265,8 @@ void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
     scarp_turn_passed(drive, PASS_COLLECTIONS, die,
                       scarp_nand_oldest(drive, die, SCARP_HOST_QUEUES));
     /*
-     * Work ahead of time moves one page a step; a pacing policy may allow less.
+     * Work ahead of time moves one page a step. Other jobs move all pages,
+     * unless a pacing policy sets moves_left to less.
      */
     job->moves_left = job->origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
     scarp_nand_set_collecting(drive, die, ++drive->gc.die[die].jobs);
@@ -389,8 +397,9 @@ static void read_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 }
 
 /*
- * Advances the job. The command may have been a program in another die: if the
- * step is over, the job's own die must look for the next one.
+ * Advances the job when one of its programs has ended. The program may have run
+ * at another die: if the job's step is over, the job's own die is kicked to
+ * look for the next step.
  */
 static inline void go_on(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -400,7 +409,10 @@ static inline void go_on(ScarpDrive *drive, ScarpGcJob *job)
     }
 }
 
-/* This function is out of line, as few pages carry units of two victims. */
+/*
+ * Calls go_on(). It is out of line because few pages contain units of two
+ * victims.
+ */
 static void __attribute__((noinline)) go_on_too(ScarpDrive *drive,
                                                 ScarpGcJob *job)
 {
@@ -408,7 +420,10 @@ static void __attribute__((noinline)) go_on_too(ScarpDrive *drive,
     go_on(drive, job);
 }
 
-/* A page may carry units of several victims: the job of each goes on. */
+/*
+ * Handles the end of a program or copyback. Its page may contain units of
+ * several victims, and the job of each victim goes on.
+ */
 static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     bool copyback = scarp_flash_kind(cmd) == SCARP_FLASH_COPYBACK;

@@ -1,7 +1,8 @@
 /*
- * Merges: jobs whose steps the mapping plans. Page after page is read and
- * programmed where the mapping wants it, or programmed without data where an
- * unmapped page lies before others; then blocks are erased.
+ * Merges: jobs whose steps the mapping plans. The mapping names the pages to
+ * copy, in their order. Each is read, and programmed where the mapping wants
+ * it. A page without data is programmed where an unmapped page lies before
+ * others. In the end blocks are erased.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,7 +32,7 @@ static bool begin(ScarpDrive *drive, uint32_t p, uint32_t lpn, ScarpGcJob *job)
     return true;
 }
 
-/* Counts a merge whose last block is erased. */
+/* Counts a merge in the statistics, after the erase of its last block. */
 static void count(ScarpDrive *drive, const ScarpGcJob *job)
 {
     ScarpStats *stats = &drive->stats;
@@ -60,7 +61,10 @@ bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t p, uint32_t lpn,
 
 /* ---- Steps -------------------------------------------------------------- */
 
-/* Programs a copy's unit, or a page without data if unit is NULL. */
+/*
+ * Queues the program of a copied unit, or of a page without data if unit is
+ * NULL.
+ */
 static void program(ScarpDrive *drive, ScarpGcJob *job, ScarpUnit *unit)
 {
     ScarpFlashCmd *cmd = scarp_flash_new(drive, SCARP_FLASH_PROGRAM, OWNER_GC,
@@ -91,7 +95,7 @@ static void read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
     scarp_nand_enqueue(drive, cmd);
 }
 
-/* Starts the next copy; false: none is left. */
+/* Starts the merge's next copy. Returns false if none is left. */
 static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t ppn = scarp_merge_next_copy(drive, job->plane);
@@ -111,8 +115,8 @@ static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * Changes the mapping, as all copies are on flash. False: blocks are to be
- * erased, and the pacing has not granted an erase.
+ * Changes the mapping, as all copies are on flash now. Returns false if the
+ * next step is an erase that the pacing has not granted.
  */
 static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -130,8 +134,8 @@ static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * Pages of a merge are copied in order, one after the other, whatever the
- * placement's window.
+ * Takes the merge's next step. Its pages are copied in their order, one after
+ * the other, whatever window the placement has.
  */
 void scarp_gc_merge_advance(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -197,7 +201,10 @@ void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
         drive->stats.gc_page_reads++;
         scarp_media_check_lpn(drive, scarp_copy_of(unit)->source_ppn,
                               scarp_unit_lpn(unit));
-        /* A stale unit is programmed, too: its page comes before others. */
+        /*
+         * A stale unit is programmed, too: without it the pages behind would
+         * come to wrong offsets.
+         */
         program(drive, job, unit);
         return;
     case SCARP_FLASH_ERASE:

@@ -15,18 +15,23 @@ void scarp_gc_clear(ScarpDrive *drive);
 
 /* ---- When: gc/trigger.c ------------------------------------------------- */
 
-/* True when the plane is so short of free blocks that it must collect. */
+/*
+ * True when a collection of the plane is due: it is short of free blocks
+ * (during a hold: it has one left at most) or of blocks for translation units,
+ * or a program waits there for a merge.
+ */
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /*
- * Returns the plane, of those of the die that are due, whose program waits
- * longest, or SCARP_NONE. This plane must collect first: otherwise its program
- * would starve while other programs of the die keep the other planes due.
+ * Returns the die's plane that must collect first, or SCARP_NONE: of the planes
+ * that are due, the one in which a program has waited longest for a page.
+ * Otherwise that program would starve while other programs of the die keep the
+ * other planes due.
  */
 uint32_t scarp_gc_longest_in_need(const ScarpDrive *drive, uint32_t die);
 /*
- * True when the plane must not be kept waiting: it is at or below floor, a
- * program of the host waits there for a merge, or a program of translation
- * units for their collection.
+ * True when the plane's collection must not be put off: at most floor spare
+ * blocks are left, a program of the host waits there for a merge, or programs
+ * of translation units wait for a collection of these.
  */
 static inline bool scarp_gc_is_urgent(const ScarpDrive *drive, uint32_t plane,
                                       uint64_t floor)
@@ -45,7 +50,8 @@ static inline void scarp_gc_check(ScarpDrive *drive, uint32_t die)
 }
 /*
  * Called while a program runs, before another is loaded behind it (nand.cache).
- * False: none may be loaded, as the die has to come to rest first.
+ * Returns false if none may be loaded, because a collection cannot begin before
+ * the die is at rest.
  */
 bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die);
 /*
@@ -59,7 +65,7 @@ static inline void scarp_gc_idle(ScarpDrive *drive, uint32_t die)
     }
 }
 /*
- * Called when the hold on collections has ended: every die looks for
+ * Called when the hold on collections has ended: makes every die look for
  * collections that are due.
  */
 void scarp_gc_hold_ended(ScarpDrive *drive);
@@ -70,8 +76,9 @@ uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks);
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);
 
 /*
- * Tells whose turn it is at the die: the host's, or that of the collections
- * that run or have commands there.
+ * Returns the pacing's answer whose turn it is at the die: the host's, or a
+ * collection's. Without a collection at the die, or a command of one, it is the
+ * host's.
  */
 static inline ScarpTurn scarp_gc_turn(ScarpDrive *drive, uint32_t die)
 {
@@ -82,18 +89,27 @@ static inline ScarpTurn scarp_gc_turn(ScarpDrive *drive, uint32_t die)
         return TURN_HOST;
     }
     turn = drive->scheme.pacing->turn(drive, die);
-    /* Commands of another die's collection give no reason to hold the host. */
+    /*
+     * The host is held only while the die itself collects, not for copies of
+     * another die's collection.
+     */
     return turn == TURN_HELD && !collects ? TURN_GC : turn;
 }
 
-/* True when the die collects, and commands of the host do not come first. */
+/*
+ * True when the die collects, and the host's commands go only if no command of
+ * the collection can, or not at all.
+ */
 static inline bool scarp_gc_delays(ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_collecting(drive, die) &&
            drive->scheme.pacing->turn(drive, die) != TURN_HOST;
 }
 
-/* True when the die collects, and the host waits until that ends. */
+/*
+ * True when the die collects, and none of the host's commands goes before the
+ * collection has ended.
+ */
 static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_collecting(drive, die) &&
@@ -101,11 +117,11 @@ static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
 }
 
 #ifdef SCARP_CHECKED
-/* True when a merge of this kind runs in some plane; for marks. */
+/* For marks: true when a merge of this kind runs in some plane. */
 bool scarp_gc_merges(const ScarpDrive *drive, ScarpMergeKind kind);
 /*
- * True when the job's copies are done; when it works ahead of time; when it
- * moves translation units.
+ * For marks: true when the job has begun to erase, when it works ahead of time,
+ * and when it moves translation units.
  */
 bool scarp_gc_erases(const ScarpGcJob *job);
 bool scarp_gc_is_ahead(const ScarpGcJob *job);
@@ -114,9 +130,15 @@ bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job);
 
 /* ---- Jobs: gc/job.c ----------------------------------------------------- */
 
-/* Starts a collection; false: the plane collects already, or has no victim. */
+/*
+ * Starts a collection, or a merge, of the plane. Returns false if one runs
+ * there, if there is no victim, or if the mapping has no room for its changes.
+ */
 bool scarp_gc_start(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
-/* Moves one page of a full block; the plane must not be collecting. */
+/*
+ * Starts to move one page of victim, a full block. The plane must not be
+ * collecting.
+ */
 void scarp_gc_premigrate(ScarpDrive *drive, uint32_t plane, uint32_t victim);
 
 /* Returns the plane's job, running or not. */
@@ -135,20 +157,20 @@ static inline uint32_t scarp_gc_job_plane(const ScarpGcJob *job)
     return job->plane;
 }
 
-/* Lets every running collection go on to its end. */
+/* Lets every running collection go on to its end without grants. */
 void scarp_gc_release_all(ScarpDrive *drive);
 /*
- * Lets every running collection go on to its end, except those ahead of time:
- * the scheme has changed.
+ * Lets the running collections, but not work ahead of time, go on to their ends
+ * without grants, as the scheme has changed.
  */
 void scarp_gc_release_due(ScarpDrive *drive);
 /* True when no collection runs. */
 bool scarp_gc_at_rest(const ScarpDrive *drive);
 
-/* flow reports the flash commands that gc owns when they start and end. */
+/* Called by flow when a flash command that gc owns starts, or has ended. */
 void scarp_gc_cmd_started(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_gc_cmd_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* flow reports the other flash commands when they end. */
+/* Called by flow when a flash command has ended that gc does not own. */
 static inline void scarp_gc_host_ended(ScarpDrive *drive,
                                        const ScarpFlashCmd *cmd)
 {
@@ -176,151 +198,171 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
  */
 bool scarp_gc_owes_host(const ScarpDrive *drive, uint32_t die);
 
-/* gc/instant.c: collects one victim without time; false: there is none. */
+/*
+ * gc/instant.c: collects one victim, or merges, without time. Returns false if
+ * nothing can be collected there now.
+ */
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);
 /*
- * Merges without time until lpn's next page can be programmed; false: it never
- * can.
+ * Merges without time until lpn's next page can be programmed. Returns false if
+ * no merge can achieve that.
  */
 bool scarp_gc_make_room(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 
 /* ---- Costs: gc/cost.c --------------------------------------------------- */
 
 /*
- * Returns how long a collection of the plane's least valid block takes, if its
- * die does nothing else and each page stays in its plane; 0: no block is worth
- * it. Linear in a block's pages.
+ * Returns the time of a collection of the plane's block with the fewest valid
+ * units, or 0 if no block is worth it. The die is taken to do nothing else, and
+ * each page to stay in its plane. The function looks at each page of the block.
  */
 int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t plane);
 /*
- * Returns how long the die's collections take to end, if nothing disturbs them.
+ * Returns how long the die's collections still take, if nothing disturbs them.
  */
 int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 
 /* ---- Pages by grant: gc/rounds.c, gc/reclaim.c -------------------------- */
 
 /*
- * Only redistributed pacing has grants; hios-1 and hios-2 bring it along. A
- * segment is the read and program of a page; a round is the rest of one
- * victim, or of one merge, behind the erases of the round before, whose blocks
- * went back unerased.
+ * Grants exist only under redistributed pacing, which comes with hios-1 and
+ * hios-2. A segment is the read and the program of one page. A round is the
+ * rest of one victim, or of one merge. If erases of the round before have not
+ * been done, they belong to the round, and come first.
  */
 
-/* The pages of a write that go to one plane. */
+/* A write's pages that go to one plane. */
 typedef struct {
     uint32_t plane;
-    uint32_t lpn; /* of the first page */
+    uint32_t lpn; /* LPN of the first page */
     uint32_t n;   /* pages, each n_planes further, if a unit is a page */
     uint16_t stream;
-    const uint32_t *ahead; /* lpns of pages on their way there */
+    /* LPNs of pages that are on their way to the plane */
+    const uint32_t *ahead;
     uint32_t n_ahead;
 } ScarpGcWrite;
 
 typedef enum {
-    RECLAIM_NOTHING, /* what the write needs runs, or is granted */
-    RECLAIM_DUE,     /* a round is due and can be opened */
-    RECLAIM_NEEDED,  /* as RECLAIM_DUE, and the write has no room before */
+    RECLAIM_NOTHING, /* none, or it runs, or is granted */
+    RECLAIM_DUE,     /* a round is due, and can be opened */
+    RECLAIM_NEEDED,  /* RECLAIM_DUE, and without it the write has no room */
     RECLAIM_WAITS,   /* the write has no room until running work ends */
 } ScarpReclaim;
 
 /*
- * The pages, at most, that a plane's round has left, and the erases before
- * them.
+ * A plane's round, as far as it is still to be granted: at most so many pages,
+ * and the erases before them.
  */
 typedef struct {
     uint32_t plane, pages, erases;
 } ScarpGcRound;
 
-/* Tells what must be reclaimed before the write, and what a due round costs. */
+/*
+ * Return what has to be reclaimed before the write, and the time that this
+ * takes if a round is due.
+ */
 ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
                               const ScarpGcWrite *write);
 int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write);
 /*
- * Return upper bounds of the time of a segment, and of an erase, if nothing is
- * in the way.
+ * Return upper bounds of the times of a segment and of an erase, if nothing is
+ * in their way.
  */
 int64_t scarp_gc_segment_ns(const ScarpDrive *drive);
 int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
 /*
- * Returns an upper bound of a segment's time on that die. Other dies of its
- * channel that move pages, too, make it longer, as the segment may wait for
- * their transfers.
+ * Returns an upper bound of a segment's time at that die. Each other die of the
+ * channel that moves pages makes the bound longer, as the segment may have to
+ * wait for its transfers.
  */
 int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die);
-/* Opens the round that is due; false: there is nothing to collect. */
+/* Opens the round that is due. Returns false if there is nothing to collect. */
 bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write);
-/* True when the plane's round has something left to be granted. */
+/* True when a page or an erase of the plane's round is still to be granted. */
 bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane);
-/* Returns a plane whose round has something left, or SCARP_NONE. */
+/* Returns a plane of which scarp_gc_has_round() is true, or SCARP_NONE. */
 uint32_t scarp_gc_round(ScarpDrive *drive);
 /*
- * Sets *open to all such rounds, valid until the next call, and returns their
- * number.
+ * Sets *open to the rounds of all planes that have pages or erases to be
+ * granted, and returns their number. *open is valid until the next call.
  */
 uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open);
-/* Erases at the end of the plane's round. */
+/* Returns how many erases follow the pages of the plane's round. */
 uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
 /*
- * Grants erases and pages of the round, to be done now: erases before the pages
- * if they come first, otherwise all of them behind the pages.
+ * Grants erases and pages of the plane's round, which then begin. Erases of the
+ * round before come before the pages; otherwise all erases follow the pages.
  */
 void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);
-/* Returns the time of the grants in planes of the die that are not done yet. */
+/* Returns the time that the granted pages and erases of the die still take. */
 int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
 
 /* ---- A power cut -------------------------------------------------------- */
 
-/* Returns where a unit of a program that gc owns is copied from. */
+/*
+ * Returns the PPN that a unit was copied from. The unit is in a program of gc.
+ */
 uint32_t scarp_gc_copied_from(const ScarpUnit *unit);
 
 /* ---- Laws: gc/laws.c ---------------------------------------------------- */
 
-/* The promises of a plane add up, and its pages suffice to keep them. */
+/*
+ * Checks that the promised pages of the plane add up, and that it has pages for
+ * all of them.
+ */
 bool scarp_gc_laws(const ScarpDrive *drive, uint32_t plane, GError **error);
 
 /* ---- Helpers for gc's policies ------------------------------------------ */
 
-/* Lets a collection move up to pages more pages. */
+/*
+ * Lets a collection move so many pages from now on. UINT32_MAX: the collection
+ * goes on to its end without grants.
+ */
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages);
 /*
  * gc/choose_victim.c: returns the victim policy's choice, or a victim that
- * levels wear; SCARP_NONE: there is none, or a program of it is on its way.
+ * levels wear (*levelling). Returns SCARP_NONE if there is none, or if a
+ * program of the chosen block has not ended.
  */
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane,
                                 bool *levelling);
 /*
- * gc/victim_candidates.c: finds up to max full blocks with the fewest valid
- * units, and returns their number; 0 when no block is worth collecting.
+ * gc/victim_candidates.c: fills candidates[] with the full blocks that have the
+ * fewest valid units, all equally many, and returns their number, at most max.
+ * Returns 0 if no block is worth collecting.
  */
 uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t plane,
                             uint32_t *candidates, uint32_t max);
 /*
- * Returns the full block with the fewest valid units above least, or
- * SCARP_NONE; *n_below: the number of blocks with at most least, all of which
- * are walked.
+ * Returns a full block with the fewest valid units of those with more than
+ * least, or SCARP_NONE. Sets *n_below to the number of full blocks with least
+ * or fewer, which it has to walk through.
  */
 uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t plane,
                             uint32_t least, uint32_t *n_below);
 /*
- * Returns block if it is worth collecting, else one with the fewest valid
- * units, or SCARP_NONE.
+ * Returns block if it is worth collecting, otherwise a full block with the
+ * fewest valid units, or SCARP_NONE if no block is worth it.
  */
 uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t plane,
                                uint32_t block);
 uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t plane);
 /*
- * gc/place_common.c: true when plane may take one more relocated unit from
- * elsewhere.
+ * gc/place_common.c: true when plane may take in one more unit that a
+ * collection of another plane moves.
  */
 bool scarp_place_room(const ScarpDrive *drive, uint32_t plane);
 /*
- * Returns the plane where a channel writes its share of a victim: its planes
- * take turns.
+ * Returns the plane of the channel that gets the channel's share of the job's
+ * victim. The channel's planes take turns, victim by victim.
  */
 uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *job,
                               uint32_t channel);
-/* Returns plane, or the next one with room (counted), or the victim's own. */
+/*
+ * Returns plane if it is the victim's own, or has room. Otherwise returns the
+ * next plane with room, or the victim's own, and counts that.
+ */
 uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGcJob *job,
                              uint32_t plane);
 

@@ -1,11 +1,11 @@
 /*
  * Partial collection (GFTL, Choudhuri and Givargis 2008; pregc §5.1): a
- * collection is cut into steps no longer than an erase, and one step runs
- * after each host command of its die, or while the die has none.
+ * collection is cut into steps that take no longer than an erase. One step runs
+ * after each host command of the die, or while the die has no such command.
  *
- * Below its floor a plane no longer waits: its collection runs to the end.
- * GFTL's write buffer is spare flash: give the drive that much more
- * over-provisioning (16 % in pregc §5.1).
+ * A plane at its floor of free blocks waits no longer: its collection runs to
+ * the end. GFTL's write buffer is spare flash, so the drive should have that
+ * much more over-provisioning (16 % in pregc §5.1).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,7 +28,10 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
     gc->moves_left = urgent(drive, gc->plane) ? UINT32_MAX : 0;
 }
 
-/* Grants the next step of a collection of the die that waits for one. */
+/*
+ * Grants the next step to the die's first collection that waits for a grant; an
+ * urgent one gets all its steps.
+ */
 static void grant(ScarpDrive *drive, uint32_t die)
 {
     uint32_t n = drive->desc.planes_per_die;
@@ -52,8 +55,8 @@ static void check(ScarpDrive *drive, uint32_t die)
 
     scarp_gc_check_one(drive, die);
     /*
-     * A sibling plane's urgency counts, too: its own collection can start only
-     * after this one.
+     * An urgent sibling plane counts, too: its collection can start only after
+     * the collection that runs.
      */
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
         short_of_blocks |= urgent(drive, p);

@@ -19,8 +19,8 @@ static void check(ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * A collection that another scheme left takes its time, but lets the host go
- * first unless a program waits for its page.
+ * A collection that another scheme began still takes time. The host's commands
+ * go before its commands, unless a program waits for a page in its plane.
  */
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {

@@ -1,14 +1,15 @@
 /*
- * PaGC: when one plane of a die is due, all of them collect, so that none
- * stands still (Shahidi et al. 2016, parallel garbage collection).
+ * PaGC: when one plane of a die is due, all planes of the die collect, so that
+ * none of them stands still (Shahidi et al. 2016, parallel garbage collection).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/internal.h"
 
 /*
- * A collection of translation units takes no other plane along: relocated data
- * changes entries, and so makes the next such collection due, without end.
+ * A collection of translation units takes no other plane along. The other
+ * planes would relocate data, which changes entries, and that would make the
+ * next collection of translation units due, without end.
  */
 static void check(ScarpDrive *drive, uint32_t die)
 {

@@ -7,8 +7,10 @@
 #include "gc/internal.h"
 
 /*
- * True when the plane's collection runs, or waits for the die's: a program has
- * no page there, and would starve as long as others of the die have one.
+ * True when the plane depends on a collection: its own runs, it has promised a
+ * page to copies, or a program without a page waits there until the die's
+ * running collection ends and its own begins. Such a program would starve as
+ * long as the die has other programs.
  */
 static bool waits(const ScarpDrive *drive, uint32_t die, uint32_t p)
 {

@@ -1,12 +1,13 @@
 /*
  * Redistributed pacing (hios-isca14 §5.2, algorithm 2): a collection, or a
- * merge, moves pages and erases only as the host queue's policy grants it; the
+ * merge, moves pages and erases only as the host queue's policy grants it. This
  * pacing comes with hios-1 and hios-2. gc/rounds.c keeps the grants.
  *
- * While no command waits nothing is granted, and nothing runs. Three jobs run
- * to their end without grants (counted in gc_forced_runs): the collection of a
- * plane that is down to its last free block, or whose translation units have no
- * block left, and the merge that a program in the device waits for.
+ * While no command waits nothing is granted, and no collection goes on. Three
+ * jobs run to their end without grants (counted in gc_forced_runs): the
+ * collection of a plane that is down to its last free block, the collection of
+ * translation units that have no block left, and the merge that a program in
+ * the device waits for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,9 +25,10 @@ static void release(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * False: the plane need not collect. A collection of translation units that
- * other programs of them wait for is released even where a command's slack has
- * begun it: no later command may ever bring its erase.
+ * Collects the plane without grants if it is down to its last free block, or if
+ * programs of translation units wait for a collection of these. Returns false
+ * if neither is so. A job that was begun in a command's slack is released, too:
+ * no later command might ever bring its erase.
  */
 static bool collect(ScarpDrive *drive, uint32_t plane)
 {
@@ -41,7 +43,7 @@ static bool collect(ScarpDrive *drive, uint32_t plane)
     return true;
 }
 
-/* True when the job is about to do something that it was granted. */
+/* True when the job does, or will do, something that was granted. */
 static bool has_grant(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     return job->erasing || job->erases || job->pages_out ||
@@ -49,9 +51,9 @@ static bool has_grant(const ScarpDrive *drive, const ScarpGcJob *job)
 }
 
 /*
- * Makes room for a program that has none. Beginning a merge may suffice, whose
- * copies can be granted later. Otherwise what was granted is left to end, and
- * then the whole job is released.
+ * Makes room for the program that waits in the plane, if there is one. The
+ * begin of a merge may suffice: its copies can be granted later. If not, the
+ * granted work ends first, and then the whole merge is released.
  */
 static void make_room(ScarpDrive *drive, uint32_t plane)
 {
@@ -89,15 +91,18 @@ static void check(ScarpDrive *drive, uint32_t die)
     }
 }
 
-/* Granted work goes first: the slack that it was granted in ends. */
+/*
+ * A granted command goes before the host's, because the slack in which it was
+ * granted ends.
+ */
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {
     return scarp_nand_queued(drive, die, QUEUE_GC) ? TURN_GC : TURN_HOST;
 }
 
 /*
- * An idle die collects nothing, as no command waits whose slack could be
- * granted.
+ * An idle die collects nothing: grants come from the slack of waiting commands,
+ * and none waits.
  */
 static bool may_collect(const ScarpDrive *drive G_GNUC_UNUSED,
                         uint32_t die G_GNUC_UNUSED)

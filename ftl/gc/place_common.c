@@ -1,7 +1,7 @@
 /*
- * Rules that placements across planes share: a destination must keep its floor
- * of free blocks and its ceiling of valid units, or its own collections could
- * not end.
+ * Rules of all placements that move units to other planes. The plane that takes
+ * a unit must keep a floor of free blocks and stay below a ceiling of valid
+ * units, or its own collections could not end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,8 +14,8 @@ bool scarp_place_room(const ScarpDrive *drive, uint32_t p)
         return false;
     }
     /*
-     * The plane's own collection may need one free block, and this unit
-     * another.
+     * The plane's own collection may need one free block, and the unit that is
+     * taken in may need another.
      */
     return scarp_plane_free_blocks(drive, p) >= 3 &&
            scarp_plane_spare_blocks(drive, p) >= 2 &&
@@ -29,7 +29,11 @@ uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *gc,
 {
     uint32_t per_channel = drive->geo.n_planes / (uint32_t)drive->desc.channels;
 
-    /* The victim's erases change with every victim, and are in an image. */
+    /*
+     * The victim's erases differ from one collection of a block to the next,
+     * and they are in an image. So the planes take turns, and a drive that
+     * starts from an image goes on in the same order.
+     */
     return channel * per_channel +
            (gc->plane + scarp_media_erases(drive, gc->victim)) % per_channel;
 }

@@ -1,7 +1,7 @@
 /*
- * GC-Z (paragc §IV): relocated pages go to the channels by a Zipf distribution
- * of exponent 0.95, whatever the channels do.  As under ParaGC, a channel
- * writes what it gets of a victim in one of its planes.
+ * GC-Z (paragc §IV): relocated units go to the channels by a Zipf distribution
+ * of exponent 0.95, whatever the channels do. As under ParaGC, one plane of
+ * each channel gets the channel's share of a victim.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #define MAX_CHANNELS 64
 
-/* 10^6 / rank^0.95, rounded: a table, as libm differs between hosts. */
+/* 10^6 / rank^0.95, rounded. It is a table, as libm differs between hosts. */
 static const uint32_t weight[MAX_CHANNELS] = {
     1000000, 517632, 352156, 267943, 216760, 182287, 157455, 138696,
     124014, 112202, 102489, 94358, 87449, 81504, 76333, 71794,

@@ -1,6 +1,6 @@
 /*
- * Global GC (hpdc18 §4.4): relocated pages go round all planes, so that reads
- * load the source die and programs others.
+ * Global GC (hpdc18 §4.4): relocated pages go to all planes in turn, so that
+ * reads load the victim's die, and programs load others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,7 +8,7 @@
 
 typedef struct {
     uint32_t next_plane;
-    uint32_t units; /* units of the open page so far */
+    uint32_t units; /* units counted in next_plane's turn */
 } Global;
 
 static uint32_t plane(ScarpDrive *drive, const ScarpGcJob *gc,
@@ -16,7 +16,10 @@ static uint32_t plane(ScarpDrive *drive, const ScarpGcJob *gc,
 {
     Global *global = drive->scheme.state[AXIS_PLACEMENT];
 
-    /* The units of a page go together. */
+    /*
+     * A plane gets as many units as a page has, then the next plane has its
+     * turn.
+     */
     if (++global->units >= drive->geo.units_per_page) {
         global->units = 0;
         global->next_plane = (global->next_plane + 1) % drive->geo.n_planes;

@@ -1,17 +1,17 @@
 /*
- * ParaGC (paragc §III): how many pages of a victim go to each channel follows
- * the channels' service rates (Algorithm 1), which pages go where follows their
- * hotness (Algorithm 2).
+ * ParaGC (paragc §III): Algorithm 1 decides how many pages of a victim go to
+ * each channel, by the channels' service rates. Algorithm 2 decides which pages
+ * these are, by their hotness.
  *
- * Left open there, and chosen here: the search starts from an even spread and
- * moves a page only when D falls (the printed test, u < 0, also moves on ties;
- * with an idle channel D would be 0 for a victim that stays where it is, and
- * nothing would be parallel).  Whenever the victim's channel reads least of
- * all, D itself is least when every page stays on it, which is the baseline:
- * the limit of iterations is what keeps the spread.  Its default is the middle
- * of 1 to 1,024, which were swept: docs/papers/paragc.md.  A channel writes its
- * share in one of its planes, t_i = v_i T (equation 4); the planes take turns by
- * victims.
+ * Choices where the paper is open: the search starts from an even spread, and
+ * moves a page only when D falls. (The printed test, u < 0, also moves on ties.
+ * With an idle channel D would be 0 for a victim whose pages stay where they
+ * are, and nothing would be parallel.) When the victim's own channel reads
+ * least of all, D is least if every page stays on it, which is the baseline:
+ * only the limit of iterations then keeps the spread. The limit's default is
+ * the middle of 1 to 1,024, which were swept (docs/papers/paragc.md). A channel
+ * writes its share in one of its planes, t_i = v_i T (equation 4). The planes
+ * take turns, victim by victim.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,17 +27,19 @@ enum {
 };
 
 typedef struct {
-    uint64_t bytes[RING_SLOTS]; /* bytes read by the host, by slot of time */
-    int64_t slot[RING_SLOTS];   /* number of the slot of time */
+    /* bytes that the host read in each slot of time */
+    uint64_t bytes[RING_SLOTS];
+    /* the number of each slot since the drive was new */
+    int64_t slot[RING_SLOTS];
 } Ring;
 
 typedef struct {
     Ring ring[MAX_CHANNELS];
-    uint16_t *sketch;    /* [SKETCH_ROWS][width] as last written */
-    uint32_t *halved;    /* [SKETCH_ROWS][width]: halvings by then */
+    uint16_t *sketch;    /* [SKETCH_ROWS][width]: counters as last written */
+    uint32_t *halved;    /* [SKETCH_ROWS][width]: halvings at that time */
     uint32_t halvings;   /* number of halvings so far */
     uint64_t reads;      /* reads since the last halving */
-    uint8_t *channel_of; /* [plane][unit of its victim] */
+    uint8_t *channel_of; /* [plane][unit of its victim]: where it goes */
 } ParaGc;
 
 static uint32_t channel_of_plane(const ScarpDrive *drive, uint32_t p)
@@ -60,16 +62,17 @@ static uint32_t bucket(const ScarpDrive *drive, uint32_t lpn, uint32_t row)
 }
 
 /*
- * Returns a counter with its overdue halvings. A walk through all counters at
- * each halving would grow with their number, and the rate is a parameter: one
- * read might halve 80 million of them.
+ * Returns a counter's present value: its overdue halvings are applied now. To
+ * walk through all counters at each halving would cost too much, as their
+ * number and the rate of halvings are parameters: one read might halve 80
+ * million counters.
  */
 static uint16_t counter_now(const ParaGc *s, uint64_t at)
 {
     return s->sketch[at] >> MIN(s->halvings - s->halved[at], 16u);
 }
 
-/* Applies all overdue halvings; counters of 0 need none. */
+/* Applies the overdue halvings to all counters. A counter of 0 needs none. */
 static void settle(const ScarpDrive *drive, ParaGc *s)
 {
     uint64_t width = drive->scheme.param[AXIS_PLACEMENT][PARAM_WIDTH];
@@ -104,7 +107,7 @@ static void count_unit(ScarpDrive *drive, ParaGc *s, uint32_t lpn)
     }
 }
 
-/* Each unit of a read counts, as a collection moves units. */
+/* Counts each unit of a read, because collections move units. */
 static void count_read(ScarpDrive *drive, ParaGc *s, const ScarpFlashCmd *read)
 {
     for (uint32_t i = 0; i < scarp_flash_n_units(read); i++) {
@@ -128,7 +131,7 @@ static int64_t slot_now(const ScarpDrive *drive)
            (int64_t)(drive->scheme.param[AXIS_PLACEMENT][PARAM_SLOT_US] * 1000);
 }
 
-/* True for reads of the host's data, as a collection moves that. */
+/* True for a read of the host's data, the only data that a placement moves. */
 static bool is_host_read(const ScarpFlashCmd *cmd)
 {
     return scarp_flash_kind(cmd) == SCARP_FLASH_READ &&
@@ -165,7 +168,7 @@ static uint64_t service_rate(const ScarpDrive *drive, const Ring *ring)
 
 /* ---- Algorithm 1: the number of pages for each channel ----------------- */
 
-/* D of equation 2, without the constant time of a page. */
+/* Returns D of equation 2, without the constant time of a page. */
 static uint64_t suspended(const uint64_t *s, const uint32_t *v, uint32_t n,
                           uint32_t own)
 {
@@ -179,7 +182,10 @@ static uint64_t suspended(const uint64_t *s, const uint32_t *v, uint32_t n,
     return d + s[own] * most;
 }
 
-/* Line 1, "Generate an arrangement": the paper leaves the choice open. */
+/*
+ * Implements line 1, "Generate an arrangement", as parameter `start` says: the
+ * paper leaves that open.
+ */
 static void first_arrangement(ScarpDrive *drive, uint32_t own, uint32_t pages,
                               uint32_t *v)
 {
@@ -250,7 +256,10 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
         uint32_t i = c;
 
         rate[c] = service_rate(drive, &s->ring[c]);
-        /* An insertion sort, ascending by rate: channels are few. */
+        /*
+         * Sorts the channels by rate, least first. Channels are few, so they
+         * are sorted by insertion.
+         */
         for (; i && rate[order[i - 1]] > rate[c]; i--) {
             order[i] = order[i - 1];
         }
@@ -258,7 +267,8 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
     }
     arrange(drive, rate, own, scarp_block_valid(drive, gc->victim), v);
     /*
-     * Hot units first, then the others, each group in the order of the block.
+     * Hot units get channels first, and the channels with the lowest rates. The
+     * others follow, each group in the order of the block.
      */
     for (int group = 1; group >= 0; group--) {
         for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
@@ -323,7 +333,7 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     g_free(s->channel_of);
 }
 
-/* At rest there is no victim, so channel_of need not be kept. */
+/* Visits all but channel_of: a drive at rest has no victim. */
 static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 {
     ParaGc *s = state;
@@ -345,7 +355,7 @@ static const ScarpParam params[] = {
                            "limit of Algorithm 1 (lambda)", 0, 100000, 32 },
     [PARAM_SLOT_US] = { "slot", "us", "a slot of the service-rate rings, of 16",
                         1, 1000000000, 100000 },
-    /* 2 bytes each: the 238.4 KB of §III-B. */
+    /* With 2 bytes each the counters take the 238.4 KB of §III-B. */
     [PARAM_WIDTH] = { "width", "counters", "of each of the sketch's five rows",
                       16, 1 << 24, 24412 },
     [PARAM_HOT] = { "hot", "reads", "estimate from which a page is hot", 1,

@@ -2,16 +2,19 @@
  * The collection or merge that a write needs and that has not begun
  * (hios-isca14 section 5.1), for redistributed pacing.
  *
- * Free-block reclaiming: the plane is short of free blocks. Logical-block
- * reclaiming, where the mapping chooses a page's block: that block, or the log
- * block of its logical block, has fewer pages left than the write wants, and no
- * other can be opened.
+ * A write needs one in two cases. Free-block reclaiming: its plane is short of
+ * free blocks. Logical-block reclaiming, with mappings that choose the page:
+ * the block for the write's pages has fewer pages left than the write wants,
+ * and no other block can be opened for them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/internal.h"
 
-/* True when a job runs, or will after an erase that was granted. */
+/*
+ * True when the plane's job does not wait for its erase, or when a round was
+ * opened that follows that erase.
+ */
 static bool is_under_way(const ScarpDrive *drive, uint32_t plane)
 {
     const ScarpGcJob *job = scarp_gc_job(drive, plane);
@@ -29,8 +32,9 @@ bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane)
 }
 
 /*
- * True when there is something to collect. If no erase comes before, the round
- * begins at once: then no program of the victim may be on its way.
+ * True when the plane has a block worth collecting. While a job runs, the round
+ * begins only after that job's erase. Otherwise it begins at once, so no
+ * program of the victim may be on its way.
  */
 static bool has_victim(const ScarpDrive *drive, uint32_t plane)
 {
@@ -40,7 +44,7 @@ static bool has_victim(const ScarpDrive *drive, uint32_t plane)
            (scarp_gc_runs(drive, plane) || scarp_block_settled(drive, victim));
 }
 
-/* Reclaiming where a unit may lie in any page. */
+/* Answers scarp_gc_reclaim() for mappings that let a unit lie in any page. */
 static ScarpReclaim of_plane(const ScarpDrive *drive,
                              const ScarpGcWrite *write)
 {
@@ -68,7 +72,7 @@ uint32_t scarp_gc_write_lpn(const ScarpDrive *drive, const ScarpGcWrite *write)
                ? SCARP_NONE : write->lpn;
 }
 
-/* Reclaiming where the mapping chooses the pages. */
+/* Answers scarp_gc_reclaim() for mappings that choose the pages. */
 static ScarpReclaim of_block(const ScarpDrive *drive,
                              const ScarpGcWrite *write)
 {
@@ -83,7 +87,9 @@ static ScarpReclaim of_block(const ScarpDrive *drive,
     if (room && !scarp_gc_due(drive, plane)) {
         return RECLAIM_NOTHING;
     }
-    /* Programs on their way may have to end before anything can be merged. */
+    /*
+     * No merge may be possible while programs are on their way to the blocks.
+     */
     if (!scarp_gc_runs(drive, plane) &&
         !scarp_merge_plan(drive, plane, room ? SCARP_NONE : write->lpn, &copies,
                           &erases)) {

@@ -17,7 +17,8 @@
 #include "gc/internal.h"
 
 /*
- * Returns the program of the host that the plane's collection is for, or NULL.
+ * Returns the program of the host that waits until the plane has collected, or
+ * NULL.
  */
 static const ScarpFlashCmd *host_in_need(const ScarpDrive *drive, uint32_t p)
 {
@@ -35,7 +36,7 @@ bool scarp_gc_has_room(ScarpDrive *drive, uint32_t p, uint32_t victim)
     }
     if (*refused != SCARP_NONE && (scarp_map_changes_nothing(drive) ||
                                    !host_in_need(drive, *refused))) {
-        *refused = SCARP_NONE; /* the room is all free, or nobody waits */
+        *refused = SCARP_NONE; /* all room is free, or nobody waits there */
     }
     waiter = *refused == SCARP_NONE ? NULL : host_in_need(drive, *refused);
     behind = waiter && p != *refused &&

@@ -1,11 +1,11 @@
 /*
- * Rounds of HIOS (hios-isca14 section 5.2): what a plane's collection, or its
- * merge, has left, and the grants for it.
+ * Rounds of HIOS (hios-isca14 section 5.2): the rest of a plane's collection,
+ * or merge, and the grants for it.
  *
- * As in algorithm 2, a victim goes back unerased, and is erased before the
- * pages of the next one move. Here it is not in the list of free blocks
- * meanwhile: its job waits for the erase. A merge may have several such blocks,
- * and each erase is granted by itself.
+ * In algorithm 2 a victim goes back to the free blocks unerased, and is erased
+ * before the pages of the next victim move. Here it is not among the free
+ * blocks meanwhile: its job waits for the grant of the erase. A merge may have
+ * several such blocks, and each erase is granted by itself.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -52,7 +52,7 @@ bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn)
                : scarp_merge_copies_left(drive, plane) <= job->moves_left;
 }
 
-/* Pages that are still to move, granted or not. */
+/* Returns how many pages the job has still to move, granted or not. */
 static uint32_t pages_to_move(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     uint32_t valid;
@@ -62,7 +62,8 @@ static uint32_t pages_to_move(const ScarpDrive *drive, const ScarpGcJob *job)
     }
     valid = scarp_block_valid(drive, job->victim);
     /*
-     * The host may have rewritten units that were read, so valid may be less.
+     * valid may be the smaller number: the host may have overwritten units that
+     * were read.
      */
     return valid > job->units_out
                ? MIN(drive->desc.pages_per_block - job->next_page,
@@ -109,14 +110,14 @@ uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
     pages = pages_to_move(drive, job);
     pages -= MIN(pages, job->moves_left);
     /*
-     * Units that were read, and wait for their page to be full, take a page,
-     * too.
+     * If units that were read wait for a full page, that page has to be
+     * granted, too.
      */
     return pages || job->pages_out || job->moves_left ? pages
                                                       : job->units_out > 0;
 }
 
-/* Pages that were granted and have not moved. */
+/* Returns how many granted pages have not moved. */
 static uint32_t pages_granted(const ScarpDrive *drive, uint32_t plane)
 {
     const ScarpGcJob *job = scarp_gc_job(drive, plane);
@@ -128,7 +129,7 @@ static uint32_t pages_granted(const ScarpDrive *drive, uint32_t plane)
            (job->erasing ? 0 : MIN(job->moves_left, pages_to_move(drive, job)));
 }
 
-/* True when the plane's job may have something left to be granted later. */
+/* True when the plane's job may still need a grant. */
 static bool is_open(const ScarpDrive *drive, uint32_t plane)
 {
     const ScarpGcJob *job = scarp_gc_job(drive, plane);
@@ -189,7 +190,7 @@ int64_t scarp_gc_erase_ns(const ScarpDrive *drive)
     return rounds_of(drive)->erase_ns;
 }
 
-/* True when a plane of the die moves pages now, or is about to. */
+/* True when a plane of the die moves pages, or may do so soon. */
 static bool moves(const ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die);
@@ -250,9 +251,10 @@ bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write)
 }
 
 /*
- * Returns a grant that suffices for the rest of any victim and the erase behind
- * it, which needs a move left. A count of the pages left would not suffice:
- * some pages on their way may be stale, and count for others that are not.
+ * Returns a grant of pages that suffices for the rest of any victim. The erase
+ * needs a move that is left over, so it is one more than a block's pages. A
+ * grant of exactly the pages left might not suffice: pages on their way may
+ * prove stale, and others have to move instead of them.
  */
 static uint32_t to_the_end(const ScarpDrive *drive)
 {
@@ -265,7 +267,7 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
     ScarpGcJob *job = scarp_gc_job(drive, plane);
     ScarpRounds *rounds = rounds_of(drive);
 
-    if (scarp_gc_awaits_erase(drive, job)) { /* the erase comes first */
+    if (scarp_gc_awaits_erase(drive, job)) { /* that erase comes first */
         scarp_mark_if(drive, erase_with_next_round, erases && pages);
         rounds->pages[plane] = pages;
         pages = 0;
@@ -280,7 +282,7 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
     scarp_gc_advance(drive, job);
 }
 
-/* Erases of the job that were granted, without one that runs. */
+/* Returns how many erases the job was granted, without the one that runs. */
 static uint32_t erases_granted(const ScarpDrive *drive, uint32_t die,
                                const ScarpGcJob *job)
 {
@@ -332,8 +334,8 @@ void scarp_round_began(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * True when the round asked for while the last one's erase was awaited is still
- * needed.
+ * True when the round that was opened while the job waited for its erase is
+ * still needed.
  */
 static bool still_wants(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
 {
@@ -342,8 +344,8 @@ static bool still_wants(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
 }
 
 /*
- * Clears the list when no listed job goes on, so that it is as in a drive from
- * an image.
+ * Clears the list if no listed job may still need a grant. So the list is like
+ * that of a drive that starts from an image.
  */
 static void unlist_all(ScarpDrive *drive)
 {
@@ -366,9 +368,15 @@ void scarp_round_ended(ScarpDrive *drive, ScarpGcJob *job)
     bool follows = rounds->next[plane];
 
     rounds->next[plane] = false;
-    /* A job that begins otherwise, such as by request, serves no lpn. */
+    /*
+     * The next job may begin otherwise, such as by request, and then serves no
+     * lpn.
+     */
     rounds->lpn[plane] = SCARP_NONE;
-    /* A released job was erased by force, so no round follows it. */
+    /*
+     * If the job was released meanwhile, its erase was not granted for the next
+     * round, and no round follows.
+     */
     if (follows && job->moves_left <= to_the_end(drive) &&
         still_wants(drive, plane, lpn)) {
         scarp_mark(drive, round_follows_erase);

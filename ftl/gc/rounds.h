@@ -1,6 +1,6 @@
 /*
- * Rounds, the state of the pacing that grants them: gc/pacing_redistributed.c.
- * gc/ops.h has hil's questions about them.
+ * Rounds: the state of redistributed pacing (gc/pacing_redistributed.c), which
+ * grants them. gc/ops.h has the functions by which hil asks for rounds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,15 +10,17 @@
 #include "gc/internal.h"
 
 typedef struct {
-    int64_t segment_ns, erase_ns; /* upper bounds */
+    int64_t segment_ns, erase_ns; /* upper bounds of a segment and an erase */
     int64_t channel_ns; /* a segment's time on the channel */
-    uint32_t *plane;    /* [n_planes]: the n that have a round */
+    /* [n_planes]: a list of the n planes that may have a round */
+    uint32_t *plane;
     uint32_t n;
-    bool *listed;       /* [n_planes]: it is in plane[] */
-    ScarpGcRound *open; /* [n_planes]: scarp_gc_rounds()' answer */
-    bool *next;         /* [plane]: a victim follows the granted erase */
-    uint32_t *pages;    /* [plane]: pages granted for that victim */
-    uint32_t *lpn; /* [plane]: whom the job serves, or SCARP_NONE */
+    bool *listed;       /* [n_planes]: whether plane[] has the plane */
+    ScarpGcRound *open; /* [n_planes]: the answer of scarp_gc_rounds() */
+    bool *next; /* [plane]: a round was opened that follows the awaited erase */
+    uint32_t *pages;    /* [plane]: pages granted for that round */
+    /* [plane]: the lpn that the job makes room for, or SCARP_NONE */
+    uint32_t *lpn;
 } ScarpRounds;
 
 bool scarp_rounds_init(ScarpDrive *drive, ScarpScheme *scheme, GError **error);
@@ -37,12 +39,13 @@ static inline bool scarp_round_is_paced(const ScarpGcJob *job)
 }
 
 /*
- * Begins a round, of a merge for lpn, or SCARP_NONE; false: there is no work.
+ * Begins a round: a merge for lpn, if that is not SCARP_NONE, or any collection
+ * or merge of the plane. Returns false if there is no work.
  */
 bool scarp_round_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
-/* A job has begun: it does only what it is granted, and has a round. */
+/* Called when a job has begun: from now on it does only what it is granted. */
 void scarp_round_began(ScarpDrive *drive, ScarpGcJob *job);
-/* A job has ended: begins the round that was asked for meanwhile. */
+/* Called when a job has ended: begins the round that was opened meanwhile. */
 void scarp_round_ended(ScarpDrive *drive, ScarpGcJob *job);
 
 #endif /* SCARP_GC_ROUNDS_H */

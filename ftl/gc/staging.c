@@ -1,6 +1,6 @@
 /*
- * Packing relocated units: each goes to the packer of the plane that the
- * placement policy names, and a full packer becomes a program there.
+ * Relocated units on their way to a page: each unit goes to the packer of the
+ * plane that the placement policy names, and a full packer becomes a program.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,14 +20,20 @@ static void __attribute__((noinline)) promise(ScarpDrive *drive, uint32_t p,
                                               bool *promised, bool page)
 {
     if (page && !*promised) {
-        /* The promise may take the plane down to its last free block. */
+        /*
+         * With the promise the plane may have one spare block left, so its die
+         * has to look for collections.
+         */
         scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
     }
     scarp_plane_promise(drive, p, (int)page - (int)*promised);
     *promised = page;
 }
 
-/* Passes the promise of the packer's page to its program. */
+/*
+ * Passes the promise of the packer's page on to the program that the packer
+ * becomes. Returns false if the page is not promised.
+ */
 static bool take_promise(ScarpDrive *drive, const ScarpPacker *packer,
                          uint32_t p)
 {
@@ -57,8 +63,8 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
         ScarpGcJob *job = scarp_copy_of(unit)->job;
 
         /*
-         * A page may carry units of several victims: each of their jobs counts
-         * it.
+         * A page may contain units of several victims, and each of their jobs
+         * counts its units in this page.
          */
         job->pages_out++;
         if (job->plane != p) {
@@ -92,10 +98,7 @@ void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
     ScarpPacker *packer;
 
     if (scarp_unit_stream(&copy->unit)) {
-        /*
-         * Translation units stay in their plane, where blocks are kept for
-         * them.
-         */
+        /* Translation units stay in their plane, which has blocks for them. */
         packer = &drive->gc.map_packer[p];
     } else {
         if (drive->scheme.place->plane) {
@@ -108,7 +111,7 @@ void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
 }
 
 /*
- * Moves job's units in the packer of plane p back to the packer of its own
+ * Moves the job's units from the packer of plane p to that of the job's own
  * plane.
  */
 static void __attribute__((noinline)) call_back(ScarpDrive *drive,
@@ -135,13 +138,14 @@ static void __attribute__((noinline)) call_back(ScarpDrive *drive,
     }
     if (drive->gc.plane[p].promised && !others) {
         promise(drive, p, &drive->gc.plane[p].promised, false);
-        scarp_nand_kick(drive, scarp_plane_die(drive, p)); /* for the host */
+        /* the host may open a block again */
+        scarp_nand_kick(drive, scarp_plane_die(drive, p));
     }
 }
 
 /*
- * Programs job's units that wait for their pages to be full, together in the
- * job's own plane: a page in every plane, most of it empty, could cost more
+ * Programs the job's units that wait for a full page, all together in the job's
+ * own plane. A page in every plane, most of it empty, could cost more pages
  * than the victim yields.
  */
 void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
@@ -150,11 +154,12 @@ void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
     ScarpPacker *map = &drive->gc.map_packer[job->plane];
 
     if (scarp_packer_count(map)) {
-        emit(drive, map, job->plane); /* of the plane's only job */
+        emit(drive, map, job->plane); /* the plane has no other job */
         return;
     }
     /*
-     * Units may be in any plane's packer: the placement may have changed since.
+     * Units may be in the packer of any plane, as the placement may have
+     * changed since they were put there.
      */
     for (uint32_t p = 0; job->away && p < drive->geo.n_planes; p++) {
         if (p != job->plane) {

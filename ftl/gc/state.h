@@ -18,16 +18,16 @@
 
 /* A unit that a job moves. */
 typedef struct {
-    ScarpUnit unit; /* first member: pack and nand see no more of it */
+    ScarpUnit unit; /* first member; pack and nand know only this part */
     ScarpGcJob *job;
     uint32_t source_ppn;
 } ScarpCopy;
 
 /*
- * The collection of one victim, or a merge; at most one a plane. A job reads
- * page after page, with at most window pages at once between the start of a
- * read and the end of their program, and erases the block when none of its
- * units is on its way.
+ * The collection of one victim, or a merge. A plane has at most one job. The
+ * job reads the victim page by page. At most `window` pages (ScarpPlaceOps) are
+ * between the start of their read and the end of their program. When no unit is
+ * on its way any longer, the job erases the victim.
  */
 struct ScarpGcJob {
     ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
@@ -36,34 +36,34 @@ struct ScarpGcJob {
     bool erasing;
     bool levelling; /* chosen for wear */
     bool merge;     /* the mapping plans its steps: gc/merge.c */
-    ScarpMergeKind kind; /* of a merge */
-    bool promised;    /* a page of its plane, for work ahead of time */
-    bool erase_later; /* only when the pacing grants it */
-    uint32_t erases;  /* granted erases of a merge */
+    ScarpMergeKind kind; /* the merge's kind */
+    bool promised;    /* a page of its plane is promised to it (PREMIGRATE) */
+    bool erase_later; /* the erase waits until the pacing grants it */
+    uint32_t erases;  /* erases of a merge that were granted and not begun */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
     uint32_t next_page; /* page of the victim to look at next */
     uint32_t pages_out; /* reads and programs on their way */
     uint32_t units_out; /* units read, not yet committed or dropped */
-    uint32_t away;      /* those of them in packers of other planes */
+    uint32_t away;      /* units of units_out in packers of other planes */
     uint32_t moves_left;
     uint32_t moved;     /* units moved */
     int64_t begin_ns;
-    /* The victim's reverse map in the units before line_end: gc/job.c */
+    /* LPNs of the SCARP_GC_LINE units before PPN line_end (gc/job.c) */
     uint32_t line[SCARP_GC_LINE];
     uint32_t line_end;
-    uint32_t fetched_end; /* the forward map is prefetched up to here */
+    uint32_t fetched_end; /* entries of units before it have been prefetched */
 };
 
 typedef struct {
     ScarpGcJob job;
     ScarpPacker packer; /* relocated units for this plane */
-    bool promised; /* a page, for units of other planes' victims */
+    bool promised; /* a page is promised to units of other planes */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpGcPlane;
 
 typedef struct {
-    uint32_t jobs;     /* collections that run in its planes */
-    uint32_t begun;    /* those of them that have begun */
+    uint32_t jobs;     /* collections that run in the die's planes */
+    uint32_t begun;    /* of these, collections that have begun */
     int64_t window_ns; /* when begun became more than 0 */
 } ScarpGcDie;
 
@@ -72,8 +72,9 @@ typedef struct {
     ScarpPacker *map_packer; /* [plane]: relocated translation units */
     ScarpGcDie *die;
     ScarpPool copies;
-    int64_t hold_until_ns; /* until then no collection begins by itself */
-    uint32_t refused; /* gc/room.c: the plane that waits for room, or none */
+    int64_t hold_until_ns; /* before this time no collection begins by itself */
+    /* the plane that waits for room (gc/room.c), or SCARP_NONE */
+    uint32_t refused;
 } ScarpGc;
 
 #endif /* SCARP_GC_STATE_H */

@@ -1,5 +1,6 @@
 /*
- * When a plane must collect: it is short of free blocks.
+ * The conditions under which a plane must collect, and the start of collections
+ * that are due or asked for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -142,8 +143,9 @@ bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die)
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
 {
     /*
-     * Under merging mappings a waiting program, and its block, may change at
-     * any time, so every call looks.
+     * If no block was opened, no collection can have become due. Under mappings
+     * that merge, each program that comes may need a merge, so every call
+     * looks.
      */
     if (!scarp_nand_collecting(drive, die) &&
         (scarp_blocks_opened(drive, die) ||
@@ -181,9 +183,9 @@ void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns)
 }
 
 /*
- * Collects without time only where no command runs, as if the die had asked for
- * it: the data that a read has sensed is under way to the host, and its block
- * must not be erased before.
+ * Collects without time, but only if no command runs at the die. A read that
+ * runs has sensed data that is still on its way to the host, and its block must
+ * not be erased before the read has ended.
  */
 static bool collect_now(ScarpDrive *drive, uint32_t p)
 {
@@ -203,7 +205,9 @@ uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks)
         began += drive->scheme.pacing->instant
                      ? collect_now(drive, p)
                      : scarp_gc_start(drive, p, SCARP_ORIGIN_GC);
-        /* The pacing may have to grant the first step. */
+        /*
+         * The die looks again, as its pacing may have to grant the first step.
+         */
         scarp_nand_kick(drive, scarp_plane_die(drive, p));
     }
     return began;

@@ -1,11 +1,15 @@
 /*
- * Full blocks by their valid units, and at random, for victim policies.
+ * Candidates for victim policies: full blocks by their valid units, and at
+ * random.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/ops.h"
 
-/* True when collecting a block with so many valid units yields a page. */
+/*
+ * True when the collection of a block with so many valid units frees at least a
+ * page (gain_units).
+ */
 static bool worth(const ScarpDrive *drive, uint32_t valid)
 {
     return valid + drive->geo.gain_units <= drive->geo.units_per_block;
@@ -59,8 +63,8 @@ uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Greedy decides where a policy's choice would yield nothing, so that
- * collections always make progress.
+ * Takes greedy's choice if the policy's choice would yield nothing, so that
+ * every collection makes progress.
  */
 uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t p,
                                uint32_t block)
@@ -82,9 +86,7 @@ uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t p)
     if (!scarp_plane_full_blocks(drive, p)) {
         return SCARP_NONE;
     }
-    /*
-     * Most blocks of a drive that needs GC are full, so few tries are needed.
-     */
+    /* Most blocks are full when a drive needs GC, so few tries are needed. */
     for (;;) {
         uint32_t b = p * blocks +
                      scarp_policy_random_below(drive, blocks);

@@ -1,9 +1,11 @@
 /*
- * Cost-benefit: the greatest age × (1 - u) / 2u (Kawaguchi et al. 1995), where
- * u is the share of valid units and age the time since a block changed last.
+ * Cost-benefit: the victim is the block with the greatest age × (1 - u) / 2u
+ * (Kawaguchi et al. 1995), where u is the block's share of valid units, and age
+ * is the time since the block changed last.
  *
- * A bucket's head changed longest ago, so it is the best of its bucket: one
- * look per bucket.  Compared as age × (n - v) / v in 128-bit integers.
+ * The first block of a bucket (blocks with equally many valid units) changed
+ * longest ago, so only the first of each bucket is compared. Blocks are
+ * compared by age × (n - v) / v, in integers of 128 bits.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /*
- * The block that was filled longest ago (Desnoyers 2012, LRU cleaning).
+ * FIFO: the victim is the block that was filled longest ago (Desnoyers 2012,
+ * LRU cleaning).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

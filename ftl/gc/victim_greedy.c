@@ -1,5 +1,6 @@
 /*
- * Greedy victim choice, wear-aware among ties (hpdc18 §2).
+ * Greedy: the victim is the block with the fewest valid units; of equal ones,
+ * the least erased (hpdc18 §2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /*
- * A random full block, and the best of d random ones (Van Houdt 2013).
+ * Two policies: the victim is a random full block, or, of d random ones, the
+ * block with the fewest valid units (Van Houdt 2013).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

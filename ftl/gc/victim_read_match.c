@@ -1,10 +1,10 @@
 /*
  * GC-VIC's choice (hpdc18 §4.3, Algorithm 3): of the blocks with exactly the
- * fewest valid units, the one whose valid pages match most of the reads that
- * wait for the die's other planes.
+ * fewest valid units, the victim is the one whose valid pages match most of the
+ * reads that wait at the die's other planes.
  *
- * A block has each page offset once, so a block's count is the number of
- * distinct offsets among the reads whose page in the block is valid.
+ * A block has each page offset once. So a block's matches are the different
+ * page offsets of waiting reads at which the block has a valid page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,10 @@
 
 #define MAX_READS 64
 
-/* Collects the page offsets of reads that wait, each once. */
+/*
+ * Fills offset[] with the page offsets of reads that wait in the die's other
+ * planes, each offset once, and returns their number.
+ */
 static uint32_t offsets(const ScarpDrive *drive, uint32_t p, uint32_t *offset)
 {
     uint32_t n = drive->desc.planes_per_die;
