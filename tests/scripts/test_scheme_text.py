@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 import synthetic  # noqa: E402
 from refused import Refused  # noqa: E402
 from scarplib import cli, scheme_text  # noqa: E402
-from scarplib.build import replayer  # noqa: E402
+from scarplib.build import first_answer  # noqa: E402
 from scarplib.completion import words as words_module  # noqa: E402
 from scarplib.device_logs import as_csv  # noqa: E402
 from scarplib.drive import age, check, choices, start  # noqa: E402
@@ -132,7 +132,7 @@ class HandedOn(unittest.TestCase):
         )  # fmt: skip
         assert begun
         self.assertEqual(begun.words(), [*words, "--seed", "1"])
-        with mock.patch.object(replayer, "ensure_replay", lambda: Path("scarp-replay")):
+        with mock.patch.object(first_answer, "first_replay", lambda: Path("scarp-replay")):
             aged = age.command(Path(DEMO), Path("x"), 900, 1, scheme="d-choices:d=5")
         self.assertEqual(aged[3:7], words)
 

@@ -18,6 +18,7 @@ from scarplib.build import locks
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.page_library import ensure_library
 from scarplib.build.qemu import QemuBuild, ensure_qemu
+from scarplib.build.replayer import ensure_replay
 from scarplib.build.venv import ensure_venv
 from scarplib.dev import lint, tap, upstream_tests
 from scarplib.guest.image import ensure_image
@@ -107,6 +108,7 @@ def setup() -> tuple[QemuBuild, Path]:
     if errors:
         raise errors[0]
     ensure_library()
+    ensure_replay()
     return qemu, ensure_venv()
 
 

@@ -22,9 +22,9 @@ def command(
     overrides: str | None = None,
 ) -> list[str]:
     """The replayer's command line that ages a drive and saves it."""
-    from scarplib.build import replayer
+    from scarplib.build.first_answer import first_replay
 
-    words = [str(replayer.ensure_replay()), "--description", str(description)]
+    words = [str(first_replay()), "--description", str(description)]
     words += [*scheme_text.split(scheme).words(), "--seed", str(seed)]
     words += ["--age", str(fill), "--age-seed", str(seed)]
     # Of a new drive nothing can be overwritten, in any order.

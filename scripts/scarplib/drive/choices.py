@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scarplib.build.replayer import ensure_replay
+from scarplib.build.first_answer import first_replay
 from scarplib.errors import UserError
 from scarplib.paths import DEVICES, ROOT
 
@@ -82,7 +82,7 @@ class Drive:
 
 def listed(program: Path | None = None) -> list[str]:
     """The parts of `scarp-replay --list`: schemes, mappings, keys, generators, formats."""
-    command = [str(program or ensure_replay()), "--list"]
+    command = [str(program or first_replay()), "--list"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return done.stdout.split("\n\n")
 

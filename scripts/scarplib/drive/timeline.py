@@ -56,10 +56,10 @@ def timeline(arguments: argparse.Namespace) -> int:
     words += ["--trace-from", str(from_us), "--trace-for", str(window_us)]
     # What comes after the window is not needed.
     words += ["--runtime", str(from_us + window_us)]
-    from scarplib.build.replayer import ensure_replay
+    from scarplib.build.first_answer import first_replay
 
     # Absolute: a name that begins with a dash would be an option.
-    command = [str(ensure_replay()), *words, str(arguments.folder.resolve() / "cmd.bin")]
+    command = [str(first_replay()), *words, str(arguments.folder.resolve() / "cmd.bin")]
     done = subprocess.run(command, stderr=None, check=False)
     if done.returncode:
         return done.returncode

@@ -23,7 +23,8 @@ from typing import Any
 
 from scarplib import scheme_text
 from scarplib.build.cache import tree_hash
-from scarplib.build.replayer import ensure_replay, sources
+from scarplib.build.first_answer import first_replay
+from scarplib.build.replayer import sources
 from scarplib.device_logs import line_log
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
@@ -66,7 +67,7 @@ def _has(given: list[str], *names: str) -> bool:
 def _table_of_one(given: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="scarp-replay-") as scratch:
         path = Path(scratch) / "replay.json"
-        done = subprocess.run([str(ensure_replay()), *given, "--json", str(path)], check=False)
+        done = subprocess.run([str(first_replay()), *given, "--json", str(path)], check=False)
         if done.returncode:
             _hint(given)
         # Without a workload an image is saved, and there is nothing to show.
@@ -86,7 +87,7 @@ def _hint(given: list[str]) -> None:
     short = ["--quiet", "--requests", "1", "--warmup", "0", "--json", "/dev/null"]
     with contextlib.suppress(subprocess.TimeoutExpired):
         done = subprocess.run(
-            [str(ensure_replay()), *given, *short],
+            [str(first_replay()), *given, *short],
             capture_output=True,
             text=True,
             errors="surrogateescape",
@@ -117,7 +118,7 @@ def _state(asked: Asked, folder: Path) -> Path:
     words = _option_words(options, _STATE)
     words += [word for override in options.override for word in ("--override", override)]
     done = subprocess.run(
-        [str(ensure_replay()), "--quiet", *words, "--save", str(path)],
+        [str(first_replay()), "--quiet", *words, "--save", str(path)],
         capture_output=True,
         text=True,
         errors="surrogateescape",
@@ -138,7 +139,7 @@ def _one_of_several(scheme: str, words: list[str], folder: Path, lines: bool) ->
     if not _silent():
         # What the replayer's progress is of.
         print(f"{scheme}:", file=sys.stderr, flush=True)
-    command = [str(ensure_replay()), *scheme_text.split(scheme).words(), *words]
+    command = [str(first_replay()), *scheme_text.split(scheme).words(), *words]
     for option, name in (("json", "replay.json"), ("cmd-log", "cmd.bin"), ("gc-log", "gc.bin"),
                          ("flash-log", "flash.bin")):  # fmt: skip
         command += [f"--{option}", str(folder / name)]
@@ -156,7 +157,7 @@ def _one_of_several(scheme: str, words: list[str], folder: Path, lines: bool) ->
 
 def _check(scheme: str, words: list[str]) -> None:
     """What is wrong with a scheme, or with the options, is said before any of them runs."""
-    command = [str(ensure_replay()), *scheme_text.split(scheme).words(), *words, "--quiet"]
+    command = [str(first_replay()), *scheme_text.split(scheme).words(), *words, "--quiet"]
     command += ["--json", "/dev/null", "--requests", "1", "--warmup", "0"]
     done = subprocess.run(
         command, capture_output=True, text=True, errors="surrogateescape", check=False
@@ -252,7 +253,7 @@ As the other commands call them:
 
 def _help() -> str:
     """The replayer's own options, and those of this command."""
-    said = subprocess.run([ensure_replay(), "--help"], capture_output=True, text=True, check=True)
+    said = subprocess.run([first_replay(), "--help"], capture_output=True, text=True, check=True)
     return said.stdout.replace("scarp-replay", "scarp replay").rstrip() + "\n" + BESIDES
 
 
@@ -370,5 +371,5 @@ def main(options: argparse.Namespace) -> int:
     if not _has(given, "--format", "-f"):
         _check_traces(asked.rest)
     if not given or _has(given, "--json", "-j", "--list"):
-        os.execv(ensure_replay(), ["scarp-replay", *given])
+        os.execv(first_replay(), ["scarp-replay", *given])
     return _table_of_one(given)

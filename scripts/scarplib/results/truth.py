@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scarplib.build.replayer import ensure_replay
+from scarplib.build.first_answer import first_replay
 from scarplib.device_logs import command_log
 from scarplib.device_logs.command_log import ORDER_SEQ, READ, WRITE
 from scarplib.device_logs.lateness_log import Completion, completions
@@ -113,7 +113,7 @@ def compare(folder: Path, start: Start, begin_ns: int, end_ns: int) -> dict[str,
             order = _arrivals(folder / "cmd.bin", late, arrivals)
         except struct.error as error:
             raise LogError(f"{folder / 'cmd.bin'}: {error}") from error
-        command = [str(ensure_replay()), "--quiet", *start.words(), "--json", "/dev/null"]
+        command = [str(first_replay()), "--quiet", *start.words(), "--json", "/dev/null"]
         command += ["--cmd-log", str(again), str(arrivals)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
