@@ -1,6 +1,6 @@
 /*
- * Lists of NVMe commands, linked by ScarpCmd.next: a command is in at most one
- * list.
+ * Lists of NVMe commands, linked by ScarpCmd.next. So a command is in one list
+ * at most.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,7 @@ struct ScarpCmdQueue {
     ScarpCmd *head, *tail;
 };
 
-/* Returns the oldest command, or NULL; ScarpCmd.next leads to the others. */
+/* Returns the oldest command, or NULL. ScarpCmd.next leads to younger ones. */
 static inline ScarpCmd *scarp_cmd_first(const ScarpCmdQueue *queue)
 {
     return queue->head;
@@ -48,8 +48,8 @@ static inline ScarpCmd *scarp_cmd_pop(ScarpCmdQueue *queue)
 }
 
 /*
- * Removes and returns the command behind before, or the first if before is
- * NULL; queue must have it.
+ * Removes and returns the command that follows `before`; before NULL: the first
+ * command. The queue must have that command.
  */
 static inline ScarpCmd *scarp_cmd_take_after(ScarpCmdQueue *queue,
                                              ScarpCmd *before)
@@ -63,7 +63,7 @@ static inline ScarpCmd *scarp_cmd_take_after(ScarpCmdQueue *queue,
     return cmd;
 }
 
-/* Removes cmd from queue, wherever it stands. */
+/* Removes cmd from the queue, at whatever place. */
 static inline ScarpCmd *scarp_cmd_take(ScarpCmdQueue *queue, ScarpCmd *cmd)
 {
     ScarpCmd *before = NULL;

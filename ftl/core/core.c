@@ -1,5 +1,5 @@
 /*
- * The start and the end of core, and what an image keeps of it.
+ * How core begins and ends, and the state that an image keeps of it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,8 +13,8 @@ const char *scarp_version(void)
 }
 
 /*
- * desc, geo and store_data are const for every room: they are written once,
- * here.
+ * Makes a drive. desc, geo and store_data are const for every room: they are
+ * written here and never again.
  */
 ScarpDrive *scarp_core_new(const ScarpDescription *desc,
                            const ScarpConfig *config)
@@ -68,8 +68,9 @@ void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to)
 
 #ifdef SCARP_CHECKED
 /*
- * Tells whether the laws are due. Their cost grows with the drive's size, and a
- * long run has many events: after 2^28 units one event in seven is checked.
+ * Checking the laws costs more on a larger drive, and a long run has many
+ * events. So after 2^28 units have been checked, only one event in seven is
+ * checked.
  */
 bool scarp_core_laws_due(ScarpDrive *drive)
 {

@@ -1,5 +1,5 @@
 /*
- * A drive's description: geometry, timing, controller, FTL.
+ * The description of a drive: geometry, timing, controller, FTL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +15,9 @@ typedef struct {
     uint64_t min;
     uint64_t max;
     const char *fallback; /* NULL: the key must be given */
-    bool list;            /* up to SCARP_LIST_VALUES, separated by ';' */
-    const char *const *choices; /* names of min to max, NULL: a number */
+    bool list;            /* the key has a list of values, with ';' between */
+    /* names of the values min to max; NULL: numbers */
+    const char *const *choices;
 } Key;
 
 #define KEY(group, name, min, max, fallback) \
@@ -99,7 +100,7 @@ static const Key keys[] = {
     KEY("lie", no_checkpoint, 0, 1, "0"),
 };
 
-/* ftl.allocation is a word, not a number, so keys[] has no row for it. */
+/* ftl.allocation has a word as its value, so keys[] has no row for it. */
 static const char allocation_fallback[] = "cwdp";
 
 static bool parse_number(const Key *key, const char *text, uint64_t *value,
@@ -303,8 +304,8 @@ static bool apply_overrides(ScarpDescription *desc, const char *overrides,
 }
 
 /*
- * Sets link_mbs, given as such or as PCIe generation and lanes (PCI Express
- * base specification: a lane's transfers, less its line code).
+ * Sets link_mbs, which is given as such, or by PCIe generation and lanes (PCI
+ * Express base specification: transfers of a lane, less the line code).
  */
 static bool set_link(ScarpDescription *d, GError **error)
 {
@@ -334,7 +335,7 @@ static bool set_link(ScarpDescription *d, GError **error)
     return true;
 }
 
-/* superblock_blocks=0 stands for 8 logical blocks. */
+/* Sets superblock_blocks to 8 where it was left at 0. */
 static void set_superblock(ScarpDescription *d)
 {
     if (d->mapping == MAPPING_SUPERBLOCK && !d->superblock_blocks) {
@@ -410,7 +411,7 @@ char *scarp_description_text(const ScarpDescription *desc)
     ScarpDescription d = *desc;
 
     if (d.pcie_lanes) {
-        d.link_mbs = 0; /* pcie_generation and pcie_lanes say it */
+        d.link_mbs = 0; /* pcie_generation and pcie_lanes give link_mbs */
     }
     for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
         const uint64_t *value =

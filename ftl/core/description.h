@@ -1,5 +1,5 @@
 /*
- * A drive's description: geometry, timing, controller, FTL.
+ * The description of a drive: geometry, timing, controller, FTL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,31 +11,31 @@
 #define SCARP_MAX_UNITS 64 /* in a page */
 #define SCARP_MAX_STREAMS 8
 /*
- * The stream of translation units (ftl.mapping=demand); the host has fewer
- * streams.
+ * The stream of translation units (ftl.mapping=demand). The host's streams have
+ * lower numbers.
  */
 #define SCARP_MAP_STREAM (SCARP_MAX_STREAMS - 1)
-#define SCARP_MAP_ENTRY_BYTES 4 /* of a translation unit: a PPN */
+#define SCARP_MAP_ENTRY_BYTES 4 /* an entry of a translation unit: a PPN */
 
 enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
 
-/* ftl.recovery: what the flash itself says of the mapping. */
+/* ftl.recovery: what the flash itself tells about the mapping. */
 enum {
     RECOVERY_NONE,
-    RECOVERY_WRITES, /* spare areas have a version of each unit */
-    RECOVERY_ALL,    /* records tell of deallocations, too */
+    RECOVERY_WRITES, /* spare areas have versions of units */
+    RECOVERY_ALL,    /* also, records tell of deallocations */
 };
 
 /* ftl.paired_pages: what protects a page from a later program of its cells. */
 typedef enum {
-    PAIRED_NONE,   /* none needed: cells of one bit */
-    PAIRED_PAD, /* cells are filled before their pages count */
-    PAIRED_BACKUP, /* a page is copied before the next one is programmed */
-    PAIRED_PLP,    /* energy ends the program (controller.plp_bytes) */
+    PAIRED_NONE,   /* nothing: cells have one bit */
+    PAIRED_PAD, /* pages count when their cells are filled */
+    PAIRED_BACKUP, /* a page is copied before the next of its cells */
+    PAIRED_PLP,    /* stored energy ends the program (plp_bytes) */
     PAIRED__COUNT
 } ScarpPaired;
 
-/* ftl.mapping; map/mapping.c describes each. */
+/* ftl.mapping; map/mapping.c says what each one does. */
 typedef enum {
     MAPPING_PAGE,
     MAPPING_DEMAND,
@@ -55,85 +55,96 @@ typedef struct {
     uint64_t pages_per_block;
     uint64_t page_bytes;
     /*
-     * [timing]  tR and tPROG have one value, or one per page type (LSB; CSB;
-     * MSB; …), nand.cell_bits of them; SCARP_LIST_COUNT names how many.
+     * [timing] tR and tPROG: one value, or one for each of the nand.cell_bits
+     * page types (LSB; CSB; MSB; …). The element SCARP_LIST_COUNT is the number
+     * of values.
      */
     uint64_t read_ns[SCARP_LIST];
     uint64_t program_ns[SCARP_LIST];
     uint64_t erase_ns;     /* tBERS */
     uint64_t command_ns;   /* command and address cycles on the channel */
-    uint64_t channel_mts;  /* 8-bit bus: mega-transfers = 10^6 bytes a second */
+    uint64_t channel_mts;  /* 10^6 bytes a second on an 8-bit bus */
     /* [nand] Switches are 0 or 1. */
-    uint64_t cell_bits;         /* page types: 1 SLC, 2 MLC, 3 TLC, 4 QLC */
-    uint64_t layers;            /* of a block; speed changes linearly */
-    uint64_t layer_fastest_permille; /* of tR and tPROG, first layer */
-    uint64_t layer_slowest_permille; /* ditto, of the last layer */
-    uint64_t multiplane;        /* host commands of a die run together */
+    uint64_t cell_bits;         /* and page types: 1 SLC, 2 MLC, 3 TLC, 4 QLC */
+    uint64_t layers;            /* of a block; tR, tPROG change linearly */
+    uint64_t layer_fastest_permille; /* factor of the first layer's times */
+    uint64_t layer_slowest_permille; /* factor of the last layer's times */
+    /* commands of the host on planes of a die run together */
+    uint64_t multiplane;
     uint64_t cache;             /* cache read and cache program */
-    uint64_t copyback;          /* GC inside a plane moves no data out */
+    /* GC moves pages inside a plane, without transfers */
+    uint64_t copyback;
     uint64_t suspend_program;   /* a host read suspends a program */
-    uint64_t suspend_erase;     /* ditto an erase */
-    uint64_t suspend_limit;     /* times that one operation is suspended */
-    uint64_t suspend_min_ns;    /* an operation with less left goes on */
-    uint64_t suspend_ns;        /* from the command to a usable array */
-    uint64_t resume_ns;         /* from the command to progress again */
-    uint64_t bad_blocks_permille; /* set aside from the start, by the seed */
-    uint64_t endurance_erases;  /* a block goes bad after so many; 0: never */
-    uint64_t power_cuts;        /* cells keep what a power cut leaves */
+    uint64_t suspend_erase;     /* a host read suspends an erase */
+    uint64_t suspend_limit;     /* suspends of one program or erase, at most */
+    uint64_t suspend_min_ns;    /* with less time left, no suspend */
+    uint64_t suspend_ns;        /* from the suspend until a read can begin */
+    uint64_t resume_ns;         /* from the resume until the array works */
+    uint64_t bad_blocks_permille; /* bad from the start, drawn by the seed */
+    uint64_t endurance_erases;  /* erases until a block goes bad; 0: never */
+    /* the power may fail; cells keep their states */
+    uint64_t power_cuts;
     /* [controller] */
-    uint64_t firmware_ns;  /* per command, pipelined */
+    uint64_t firmware_ns;  /* per command; commands do not wait here */
     uint64_t link_mbs;     /* host link, 10^6 bytes a second, each direction */
-    uint64_t pcie_generation; /* link_mbs follows from these, where given */
+    uint64_t pcie_generation; /* give link_mbs, if not 0 */
     uint64_t pcie_lanes;
     /*
-     * Deadlines of commands with an access latency (NVMe's hint), in us; 0:
+     * Deadlines of commands with an access latency (a hint of NVMe), in us; 0:
      * none.
      */
     uint64_t deadline_idle_us, deadline_normal_us, deadline_low_us;
-    uint64_t slots;        /* commands in the device at once */
-    uint64_t queue;        /* commands waiting for one that a policy sees */
-    uint64_t buffer_bytes; /* write buffer; 0: writes end when programmed */
-    uint64_t plp_bytes;    /* buffered bytes that stored energy can save */
-    uint64_t reads_first;  /* a die serves waiting host reads first */
-    uint64_t reads_first_limit; /* reads that may pass a program in a row */
+    uint64_t slots;        /* commands in the device, at most */
+    uint64_t queue;        /* host-queue commands that the policy sees */
+    uint64_t buffer_bytes; /* write buffer; 0: writes end on flash */
+    uint64_t plp_bytes;    /* buffered bytes that stored energy saves */
+    uint64_t reads_first;  /* a die's reads go before its programs */
+    uint64_t reads_first_limit; /* reads that go before a waiting program */
     uint64_t gc_first_on_channel;
     /* [ftl] */
     uint64_t unit_bytes;   /* mapping unit; 0: a page */
     uint64_t over_provisioning_permille; /* (raw - logical) / logical */
-    uint64_t streams;   /* host streams, each with blocks of its own */
+    uint64_t streams;   /* streams of the host; each has its own blocks */
     uint64_t recovery;  /* RECOVERY_… */
     uint64_t paired_pages; /* ScarpPaired */
-    uint64_t parity_width;   /* pages of a stripe, parity included; 0: none */
-    uint64_t parity_stripes; /* stripes whose parity is in RAM, at most */
+    uint64_t parity_width;   /* pages of a stripe with its parity; 0: none */
+    uint64_t parity_stripes; /* stripes with parity in RAM, at most */
     uint64_t mapping;          /* ScarpMappingKind */
-    uint64_t map_cache_bytes;  /* demand: RAM for entries; 0: see below */
-    uint64_t checkpoint_pages; /* pages between two checkpoints; 0: none */
-    uint64_t log_blocks;       /* log blocks of a plane; 0: all spare ones */
+    uint64_t map_cache_bytes;  /* demand: RAM for entries; 0: a default */
+    /* pages from one checkpoint to the next; 0: none */
+    uint64_t checkpoint_pages;
+    uint64_t log_blocks;       /* log blocks of a plane; 0: all spare blocks */
     uint64_t superblock_blocks; /* logical blocks in a superblock */
     char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
     /* [gc] */
-    uint64_t trigger_free_blocks; /* per plane: collect at or below it */
+    /* a plane with no more free blocks collects */
+    uint64_t trigger_free_blocks;
     uint64_t separate_active_block;
-    uint64_t victim_candidates;   /* exact ties shown to the victim policy */
-    uint64_t background_free_blocks; /* collect when idle below it; 0: off */
-    uint64_t wear_spread_erases;  /* static levelling above it; 0: off */
-    uint64_t after_reads; /* no collection starts where a read is next */
+    /* blocks with equally few valid units to compare */
+    uint64_t victim_candidates;
+    /* an idle plane with fewer collects; 0: off */
+    uint64_t background_free_blocks;
+    uint64_t wear_spread_erases;  /* more difference levels wear; 0: off */
+    uint64_t after_reads; /* no collection begins while a read is next */
     /*
-     * [lie] Promises that the drive breaks, for tests of what should notice
-     * that after a power cut (docs/powercut.md).
+     * [lie] Promises that the drive breaks, so that tests can see whether their
+     * checks after a power cut notice it (docs/powercut.md).
      */
     uint64_t flush_ignored;       /* a flush completes at once */
-    uint64_t fua_ignored;         /* a write with FUA completes in the buffer */
-    uint64_t flush_queued_only; /* programs under way are not awaited */
-    uint64_t shorn_writes;        /* half of a torn unit is there */
+    uint64_t fua_ignored;         /* a write with FUA completes when buffered */
+    uint64_t flush_queued_only; /* a flush does not await running programs */
+    uint64_t shorn_writes;        /* half of a unit is new after a power cut */
     uint64_t unserialised;        /* versions have 8 bits */
-    uint64_t deallocation_undone; /* records of deallocations are not read */
-    uint64_t no_checkpoint;       /* only pages after the checkpoint are read */
+    /* recovery ignores records of deallocations */
+    uint64_t deallocation_undone;
+    /* recovery reads no checkpoint, only later pages */
+    uint64_t no_checkpoint;
 } ScarpDescription;
 
 /*
- * Blocks of a plane that only recovery from a power cut opens: without one, a
- * plane whose last free block was being filled could never empty another.
+ * Returns the blocks of a plane that only recovery opens. Without such a block,
+ * a plane whose last free block was being filled at a power cut could empty no
+ * other block.
  */
 static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
 {
@@ -141,8 +152,9 @@ static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
 }
 
 /*
- * Blocks of a plane that need not hold data: free ones, the open ones of GC, of
- * each stream, and of a policy that puts one aside, and recovery's.
+ * Returns the blocks of a plane that need not contain data: the trigger's free
+ * blocks, the open blocks of the streams and of GC, a block that a policy may
+ * put aside, and recovery's block.
  */
 static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 {
@@ -150,9 +162,9 @@ static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 }
 
 /*
- * Pages that a victim must yield. With ftl.paired_pages=pad a collection may
- * fill up the cells of its last copy, so a victim must yield as many as share
- * cells.
+ * Returns the pages that a victim must yield. With ftl.paired_pages=pad a
+ * collection may have to fill the cells of its last copy with pads, so a victim
+ * must yield as many pages as share cells.
  */
 static inline uint64_t scarp_gain_pages(const ScarpDescription *d)
 {
@@ -160,33 +172,41 @@ static inline uint64_t scarp_gain_pages(const ScarpDescription *d)
 }
 
 /*
- * Blocks of a plane that only translation units are in (ftl.mapping=demand);
- * else 0. core/spare.c explains this and the next four.
+ * Returns the blocks of a plane that are for translation units alone
+ * (ftl.mapping=demand; else 0). core/spare.c explains this function and the
+ * four that follow.
  */
 uint64_t scarp_translation_blocks(const ScarpDescription *d);
-/* Logical pages of a plane, without those of translation units. */
+/* Returns the logical pages of a plane, without those of translation units. */
 uint64_t scarp_plane_pages(const ScarpDescription *d);
-/* Blocks of a plane that are bad from the start. */
+/* Returns the blocks of a plane that are bad from the start. */
 uint64_t scarp_bad_blocks(const ScarpDescription *d);
-/* Blocks of a plane that are not full while the host waits for a collection. */
+/*
+ * Returns the blocks of a plane that are not full while the host waits for a
+ * collection.
+ */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d);
 /*
- * Blocks of a plane that must be good, so that the plane works for ever when
- * full.
+ * Returns the blocks of a plane that must be good, so that the plane works for
+ * ever even when it is full.
  */
 uint64_t scarp_needed_blocks(const ScarpDescription *d);
 
 /*
- * Reads path, applies overrides ("group.key=value,…" or NULL), then checks that
- * the values can work together. False and *error set: the line names the key.
+ * Reads the file path, applies overrides ("group.key=value,…", or NULL), and
+ * checks that the values can work together. False, with *error set: its line
+ * names the key.
  */
 bool scarp_description_load(ScarpDescription *desc, const char *path,
                             const char *overrides, GError **error);
-/* Parses text as scarp_description_load() does a file; errors call it name. */
+/*
+ * Parses text, as scarp_description_load() parses a file. Error lines use name
+ * as the name of the file.
+ */
 bool scarp_description_parse(ScarpDescription *desc, const char *text,
                              const char *name, const char *overrides,
                              GError **error);
-/* Returns every key with its value, as a description; free it with g_free(). */
+/* Returns the description as text, with each key; g_free() it. */
 char *scarp_description_text(const ScarpDescription *desc);
 
 #endif /* SCARP_DESCRIPTION_H */

@@ -30,7 +30,7 @@ static bool check_list(const char *name, const uint64_t *values,
     return false;
 }
 
-/* Parity needs stripes of whole pages, each on its own die. */
+/* Checks parity: a stripe has whole pages, each on its own die. */
 static bool check_parity(const ScarpDescription *d, GError **error)
 {
     if (!d->parity_width) {
@@ -64,15 +64,13 @@ static bool check_parity(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/*
- * Keys of one kind of mapping must be 0 with another: they would say nothing.
- */
+/* Checks that keys which only some mappings have are 0 with the others. */
 static bool check_mapping(const ScarpDescription *d, GError **error)
 {
     const struct {
         const char *name;
         uint64_t value;
-        uint32_t of; /* bits: mappings that have the key */
+        uint32_t of; /* bits 1 << ScarpMappingKind: mappings with the key */
     } key[] = {
         { "ftl.map_cache_bytes", d->map_cache_bytes, 1 << MAPPING_DEMAND },
         { "ftl.checkpoint_pages", d->checkpoint_pages, 1 << MAPPING_DEMAND },
@@ -95,8 +93,8 @@ static bool check_mapping(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Mappings by blocks say where pages go: a unit must be a page, and each plane
- * is managed by itself.
+ * Checks what mappings by blocks need: they say which page a unit goes to, so a
+ * unit must be a page, and each plane is managed by itself.
  */
 static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
 {
@@ -106,13 +104,13 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
     uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
     uint64_t bad = d->blocks_per_plane * d->bad_blocks_permille / 1000;
     /*
-     * Spare blocks beside the data and the block that a full merge, or
-     * recovery, copies to.
+     * Blocks that are left for logs: without bad blocks, data, the block that a
+     * full merge copies to, and recovery's block.
      */
     uint64_t room = d->blocks_per_plane -
                     MIN(d->blocks_per_plane,
                         bad + groups + 1 + scarp_recovery_blocks(d));
-    /* FAST needs a sequential log block and a shared one. */
+    /* FAST needs a log block for sequential writes, and a shared one */
     uint64_t least = d->mapping == MAPPING_FAST ? 2 : 1;
     const struct {
         const char *name;
@@ -145,7 +143,7 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
         return false;
     }
     /*
-     * With less room than the least, the check of over-provisioning refuses the
+     * With less room than `least`, the check of over-provisioning refuses the
      * drive.
      */
     if (d->log_blocks && room >= least &&
@@ -160,7 +158,7 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* ftl.mapping=demand excludes parity and takes one of the streams. */
+/* Checks what ftl.mapping=demand needs: no parity, and one of the streams. */
 static bool check_demand(const ScarpDescription *d, GError **error)
 {
     if (d->mapping != MAPPING_DEMAND) {
@@ -185,8 +183,9 @@ static bool check_demand(const ScarpDescription *d, GError **error)
 }
 
 /*
- * The trigger's free blocks must be obtainable even if no block is bad: a block
- * with fewer invalid units than a page (scarp_gain_pages()) is not collected.
+ * Checks that collections can always bring a plane to the trigger's number of
+ * free blocks, even if no block is bad. A block that would yield less than
+ * scarp_gain_pages() is not collected, so such units are lost.
  */
 static bool check_over_provisioning(const ScarpDescription *d, GError **error)
 {
@@ -216,7 +215,7 @@ static bool check_over_provisioning(const ScarpDescription *d, GError **error)
     return false;
 }
 
-/* Each plane must have the blocks that it needs beside its bad ones. */
+/* Checks that each plane has the blocks that it needs beside its bad blocks. */
 static bool check_bad_blocks(const ScarpDescription *d, GError **error)
 {
     uint64_t good = d->blocks_per_plane - scarp_bad_blocks(d);
@@ -237,7 +236,7 @@ static bool check_bad_blocks(const ScarpDescription *d, GError **error)
     return false;
 }
 
-/* Keys of power cuts must be 0 on a drive whose power does not fail. */
+/* Checks that keys for power cuts are 0 where the power cannot fail. */
 static bool check_unused(const ScarpDescription *d, GError **error)
 {
     if (d->plp_bytes) {
@@ -261,13 +260,13 @@ static bool check_unused(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* Refuses a lie that the drive would have no occasion to tell. */
+/* Refuses a lie that the drive could never tell. */
 static bool check_lies(const ScarpDescription *d, GError **error)
 {
     const struct {
         const char *name, *needs;
         uint64_t value;
-        bool met, plp; /* plp: stored energy would make up for the lie */
+        bool met, plp; /* plp: stored energy would make the lie harmless */
     } lie[] = {
         { "flush_ignored", "controller.buffer_bytes", d->flush_ignored,
           d->buffer_bytes && !d->plp_bytes, true },
@@ -297,7 +296,7 @@ static bool check_lies(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* Returns why the drive cannot fill cells with pages without data, or NULL. */
+/* Returns why the drive cannot have ftl.paired_pages=pad, or NULL if it can. */
 static const char *against_padding(const ScarpDescription *d)
 {
     if (d->plp_bytes) {
@@ -322,8 +321,8 @@ static const char *against_padding(const ScarpDescription *d)
 }
 
 /*
- * A drive whose cells share pages must say how a page survives a later program
- * that is cut short.
+ * Checks that a drive whose cells have several pages says how an earlier page
+ * survives a later program that is cut short.
  */
 static bool check_paired(const ScarpDescription *d, GError **error)
 {
@@ -348,7 +347,9 @@ static bool check_paired(const ScarpDescription *d, GError **error)
     return !why;
 }
 
-/* Two checkpoints must be further apart than the pages of one checkpoint. */
+/*
+ * Checks that checkpoints are further apart than the pages of one checkpoint.
+ */
 static bool check_checkpoint(const ScarpDescription *d, GError **error)
 {
     ScarpGeometry geo = scarp_geometry(d);
@@ -378,8 +379,8 @@ static bool check_checkpoint(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Recovery from a power cut needs versions on flash, and energy for all that
- * only RAM has.
+ * Checks what a drive needs to recover from a power cut: versions on flash, and
+ * energy for all that only RAM contains.
  */
 static bool check_power(const ScarpDescription *d, GError **error)
 {

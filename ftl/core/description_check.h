@@ -1,5 +1,5 @@
 /*
- * Names and checks that the sources of descriptions share.
+ * Names and a check that the sources of descriptions share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,14 +8,14 @@
 
 #include "core/description.h"
 
-/* Names of ftl.mapping's values: [ScarpMappingKind]. */
+/* Names of the values of ftl.mapping, [ScarpMappingKind]. */
 extern const char *const scarp_mapping_names[MAPPING__COUNT];
-/* Names of ftl.paired_pages' values: [ScarpPaired]. */
+/* Names of the values of ftl.paired_pages, [ScarpPaired]. */
 extern const char *const scarp_paired_names[PAIRED__COUNT];
 
 /*
- * True when the values can work together; else *error names the one that
- * cannot, and why.
+ * True when the values can work together. False, with *error set: its line
+ * names the key that cannot, and why.
  */
 bool scarp_description_check(const ScarpDescription *d, GError **error);
 

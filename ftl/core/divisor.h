@@ -1,6 +1,6 @@
 /*
- * Division by a number that is fixed with the drive, as a multiplication:
- * addresses are taken apart many times for each flash command.
+ * Division by a number that does not change while the drive exists, as a
+ * multiplication: addresses are divided many times for each flash command.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,9 +19,10 @@ static inline ScarpDivisor scarp_divisor(uint32_t divisor)
 }
 
 /*
- * floor(n / divisor), exactly.  With n = q divisor + s, (n + 1) / divisor is
- * at most q + 1, and at least 1 / divisor above q; the reciprocal's error
- * times n + 1 makes it less by more than 0 and by at most 2^-32.
+ * Returns floor(n / divisor), exactly. With n = q divisor + s, the quotient (n
+ * + 1) / divisor is at most q + 1, and at least q + 1 / divisor. The reciprocal
+ * is a little too small: times n + 1 this takes off more than 0, and at most
+ * 2^-32.
  */
 static inline uint32_t scarp_divide(uint32_t n, ScarpDivisor by)
 {

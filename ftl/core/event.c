@@ -1,8 +1,8 @@
 /*
- * Lanes, and a winner tree for events that do not come in order.
+ * Lanes, and the winner tree for events that do not come in order.
  *
- * Comparisons are written as choices, or masks, not as branches: no processor
- * can predict which source is earlier.
+ * Comparisons are written as choices or masks, not as branches, because no
+ * processor can predict which source is earlier.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 #define NONE UINT32_MAX
 #define NOWHERE SCARP_HEAD__COUNT
 
-/* The two halves of the heads. */
+/* The halves of the heads: lanes, and near sources with the tree. */
 enum { LANES, OTHERS };
 
 static inline ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
@@ -19,7 +19,10 @@ static inline ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
     return (ScarpEventKey)time_ns << 64 | seq;
 }
 
-/* Callers pass half as a constant, so that the compiler folds it. */
+/*
+ * Sets a head. Callers pass half as a constant, so that the compiler needs no
+ * code for it.
+ */
 static inline void set_head(ScarpEvents *events, uint32_t half, uint32_t head,
                             int64_t time_ns, uint64_t seq)
 {
@@ -48,8 +51,9 @@ static inline void clear_any(ScarpEvents *events, uint32_t head)
 }
 
 /*
- * Returns the head with value's time that was set first. Equal times are not
- * rare: a die's transfer ends when its channel is free for another's.
+ * Returns the head that was set first, of the heads with the time in `value`.
+ * Equal times are not rare: one die's transfer ends when its channel is free
+ * for another's.
  */
 static inline uint32_t first_set(const ScarpEvents *events, uint64_t value)
 {
@@ -106,7 +110,7 @@ void scarp_events_init(ScarpEvents *events, uint32_t n_far)
         events->lane_first[i] = events->lane_last[i] = NONE;
     }
     for (uint32_t i = n - 1; i >= 1; i--) {
-        /* All keys are equal here, so the left child is as good as any. */
+        /* all keys are equal here, so the left child will do as the winner */
         events->winner[i] = i >= n / 2 ? (i - n / 2) * 2
                                        : events->winner[2 * i];
     }
@@ -126,7 +130,7 @@ void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns)
         return;
     }
     if (events->head[SCARP_HEAD_NEAR + near] == events->least_of[OTHERS]) {
-        /* The new time may be later, so the half's least is computed anew. */
+        /* the new time may be later, so the least of the half is found anew */
         clear_head(events, OTHERS, SCARP_HEAD_NEAR + near);
     }
     set_head(events, OTHERS, SCARP_HEAD_NEAR + near, time_ns,
@@ -149,7 +153,7 @@ static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
         key = earlier ? rival_key : key;
         winner[node] = best;
         if (before != source && before == best) {
-            return; /* nothing changes further up */
+            return; /* nodes further up are unchanged */
         }
         if (node == 1) {
             break;
@@ -163,7 +167,7 @@ static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
     }
 }
 
-/* Makes next the lane's first event; the lane's head is clear. */
+/* Makes next the first event of the lane, whose head has been cleared. */
 static inline void behead(ScarpEvents *events, uint32_t lane, uint32_t next)
 {
     events->lane_first[lane] = next;

@@ -1,14 +1,17 @@
 /*
- * The queue of events: sources (channel, die, pipeline stage) with at most one
- * pending event each, in the order of time, then of being set.
+ * The queue of events. Each source (channel, die, pipeline stage) has at most
+ * one pending event. Events come in the order of time, and of equal times the
+ * one that was set first.
  *
  * Most events of a kind take the same time, so they come in the order in which
- * they are set. Each kind has a lane, a list to whose end such an event is
- * appended; an event that would come before the lane's last goes into a winner
- * tree over the sources, as do events without a lane. The few stages that every
- * command passes, the near sources, stand beside them. The next event is the
- * least of the heads. So an event mostly costs the same on any number of dies,
- * log2 of it at worst, and allocates nothing.
+ * they are set. Each kind has a lane: a list to whose end such an event is
+ * appended. Events without a lane go into a winner tree over the sources; so do
+ * events that would come before the last event of their lane. The few stages
+ * that every command passes, the near sources, are kept beside lanes and tree.
+ * A head is the first event of a lane, of a near source, or of the tree; the
+ * next event is the least of the heads. So an event mostly costs the same on
+ * any number of dies, at worst the logarithm of that number, and allocates
+ * nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +23,7 @@
 #define SCARP_EVENTS_LANES 4
 #define SCARP_EVENTS_NEAR 3
 
-/* Heads: the lanes', then the near sources, then the tree's. */
+/* Numbers of the heads: lanes first, then near sources, then the tree. */
 enum {
     SCARP_HEAD_NEAR = SCARP_EVENTS_LANES,
     SCARP_HEAD_TREE = SCARP_HEAD_NEAR + SCARP_EVENTS_NEAR,
@@ -28,26 +31,30 @@ enum {
 };
 G_STATIC_ASSERT(SCARP_HEAD__COUNT == 8);
 /*
- * The lanes are one half of the heads: clearing a head compares only its half.
+ * The lanes are the first half of the heads: when a head is cleared, only the
+ * heads of its half are compared.
  */
 #define SCARP_HEAD_HALF 4
 G_STATIC_ASSERT(SCARP_EVENTS_LANES == SCARP_HEAD_HALF);
 
-/* Time in the upper half; the lower half breaks ties: set earlier, first. */
+/*
+ * Time in the upper half. The lower half, which counts, puts equal times in the
+ * order in which they were set.
+ */
 typedef unsigned __int128 ScarpEventKey;
 
 typedef struct {
-    int64_t time_ns;     /* in a lane */
-    uint64_t seq;        /* ditto */
-    uint32_t next, prev; /* ditto; sources, or UINT32_MAX */
-    uint32_t place;      /* its lane, the tree, or SCARP_HEAD__COUNT: nowhere */
+    int64_t time_ns;     /* of an event in a lane */
+    uint64_t seq;        /* of an event in a lane */
+    uint32_t next, prev; /* sources in the lane; UINT32_MAX: none */
+    uint32_t place;      /* lane, tree, or SCARP_HEAD__COUNT: no event */
 } ScarpEvent;
 
 typedef struct {
     /*
-     * Each head's time × 8 + its number, so that the least value is the next
-     * event; scarp_events_take() puts equal times in order. UINT64_MAX: no
-     * event.
+     * Time of each head × 8 + its number, so that the least value is the next
+     * event; UINT64_MAX: no event. scarp_events_take() puts equal times in
+     * order.
      */
     uint64_t head[SCARP_HEAD__COUNT];
     uint64_t least_of[2]; /* the least head of each half */
@@ -57,31 +64,32 @@ typedef struct {
     uint32_t lane_first[SCARP_EVENTS_LANES], lane_last[SCARP_EVENTS_LANES];
     ScarpEvent *event;   /* [n_far] */
     uint32_t n_leaves;   /* power of two: n_far, rounded up */
-    uint32_t *winner;    /* [n_leaves], winner[1] is the next of the tree */
-    ScarpEventKey *leaf; /* [n_leaves] */
+    uint32_t *winner;    /* [n_leaves]; winner[1]: the tree's next source */
+    ScarpEventKey *leaf; /* [n_leaves]: the source's event */
 } ScarpEvents;
 
 /*
- * Makes a queue for sources 0 … n_far - 1, which may use lanes and the tree;
- * near sources are numbered apart.
+ * Makes a queue for n_far sources, 0 to n_far - 1, whose events are in lanes
+ * and the tree. Near sources have numbers of their own.
  */
 void scarp_events_init(ScarpEvents *events, uint32_t n_far);
 void scarp_events_clear(ScarpEvents *events);
 
-/* Sets the only pending event of source; SCARP_TIME_NEVER removes it. */
+/* Sets the only pending event of the source; SCARP_TIME_NEVER removes it. */
 void scarp_events_set(ScarpEvents *events, uint32_t source, int64_t time_ns);
 void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns);
 /*
- * Sets source's event in a lane, whose events mostly come in the order of being
- * set.
+ * Sets the event of the source in a lane. Events of a lane should mostly be set
+ * in the order of their times.
  */
 void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
                            int64_t time_ns);
 
 /*
- * Takes the next event, which must exist, and returns its head. A near source
- * is known by its head; otherwise the head's *_taken() must follow, which
- * returns the source.
+ * Takes the next event, which must exist, and returns the number of its head.
+ * If the head is a near source's, that is the event's source. If it is a lane's
+ * or the tree's, the caller calls scarp_events_lane_taken() or
+ * scarp_events_tree_taken(), which returns the source.
  */
 uint32_t scarp_events_take(ScarpEvents *events);
 uint32_t scarp_events_lane_taken(ScarpEvents *events, uint32_t lane);
@@ -93,7 +101,8 @@ static inline uint64_t scarp_events_least(const ScarpEvents *events)
 }
 
 /*
- * True when an event is due until time_ns, which must not be SCARP_TIME_NEVER.
+ * True when an event is due at time_ns or before. time_ns must not be
+ * SCARP_TIME_NEVER.
  */
 static inline bool scarp_events_until(const ScarpEvents *events,
                                       int64_t time_ns)

@@ -25,7 +25,7 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.by_dies_per_channel = scarp_divisor(d->chips_per_channel *
                                             d->dies_per_chip);
     geo.by_planes = scarp_divisor(geo.n_planes);
-    /* Each plane has the same number, so that striping fills them evenly. */
+    /* each plane has as many, so that striping fills all planes evenly */
     geo.translation_blocks = scarp_translation_blocks(d);
     geo.recovery_blocks = scarp_recovery_blocks(d);
     geo.kept_blocks = geo.translation_blocks + geo.recovery_blocks;
@@ -39,7 +39,7 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     if (d->parity_width) {
         geo.logical_units -= geo.mapped_units / d->parity_width;
     }
-    /* A record holds the time at which each of its units was deallocated. */
+    /* a record has, for each of its units, when it was deallocated */
     geo.record_lpns = geo.unit_bytes / sizeof(uint64_t);
     if (d->recovery == RECOVERY_ALL) {
         geo.logical_units -= (geo.mapped_units + geo.record_lpns) /
@@ -49,7 +49,7 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     if (geo.translation_blocks) {
         geo.mapped_units += ((geo.logical_units - 1) >> geo.translation_shift) +
                             1;
-        /* The last translation unit names the last whole checkpoint. */
+        /* the last translation unit tells which checkpoint is whole */
         geo.mapped_units += d->checkpoint_pages != 0;
     }
     return geo;

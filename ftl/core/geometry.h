@@ -1,8 +1,9 @@
 /*
- * Sizes of a drive that follow from its description, fixed when it is made.
+ * Sizes of a drive that follow from its description and are fixed when it is
+ * made.
  *
- * Addresses: an LPN names a logical mapping unit, a PPN a physical one.  A
- * flash page holds units_per_page of them, next to each other.  Planes, dies
+ * Addresses: an LPN names a logical mapping unit, and a PPN a physical one. A
+ * flash page contains units_per_page units, next to each other. Planes, dies
  * and blocks are numbered through the whole drive: channel, then chip, die,
  * plane, block.
  *
@@ -20,15 +21,16 @@
 typedef struct {
     uint32_t n_dies, n_planes, n_blocks;
     uint32_t units_per_page, units_per_block, units_per_plane, unit_bytes;
-    uint32_t logical_units; /* the host may address them */
+    uint32_t logical_units; /* units that the host may address */
     /*
-     * The host's units, then parities or records of deallocations, then
-     * translation units, the last of which may be that of checkpoints.
+     * Number of LPNs: the host's units, then parities or records of
+     * deallocations, then translation units. The last of these may tell which
+     * checkpoint is whole.
      */
     uint32_t mapped_units;
-    uint32_t record_lpns; /* units whose deallocation one record tells */
-    uint32_t first_translation_unit; /* mapped_units: there are none */
-    uint32_t translation_blocks; /* of a plane, for those alone */
+    uint32_t record_lpns; /* units whose deallocations one record tells */
+    uint32_t first_translation_unit; /* mapped_units if there are none */
+    uint32_t translation_blocks; /* of a plane, for translation units alone */
     uint32_t recovery_blocks;        /* of a plane, for recovery alone */
     uint32_t kept_blocks;            /* translation_blocks + recovery_blocks */
     uint32_t translation_shift; /* log2 of a translation unit's entries */
@@ -41,7 +43,7 @@ typedef struct {
 
 ScarpGeometry scarp_geometry(const ScarpDescription *desc);
 
-/* Physical units of the whole drive. */
+/* Returns the number of physical units of the drive. */
 static inline uint64_t scarp_geometry_units(const ScarpGeometry *geo)
 {
     return (uint64_t)geo->units_per_plane * geo->n_planes;

@@ -1,5 +1,5 @@
 /*
- * The list of marks, and how often a drive met each.
+ * The list of marks, and how often a drive has met each of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,10 +1,10 @@
 /*
- * Marks: scarp_mark(drive, name) counts that the drive has met the rare state
- * of this name in ftl/marks.h; scarp_mark_if() counts it if the condition
- * holds.
+ * Marks. scarp_mark(drive, name) counts that the drive has met the rare state
+ * that ftl/marks.h lists under this name. scarp_mark_if() counts it if a
+ * condition holds.
  *
- * Builds without SCARP_CHECKED contain no counter and no instruction of a mark,
- * and do not compile the condition: so a condition must have no side effect.
+ * In a build without SCARP_CHECKED a mark is no code at all, and its condition
+ * is not compiled. So a condition must have no side effect.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +15,8 @@
 
 #ifdef SCARP_CHECKED
 /*
- * drive is const as read-only functions set marks, too: no part of the engine
- * reads them.
+ * Counts a mark. drive is const because functions that only read set marks,
+ * too. No part of the engine reads marks.
  */
 static inline void scarp_mark_at(const ScarpDrive *drive, unsigned mark,
                                  bool is)

@@ -1,7 +1,7 @@
 /*
- * Memory of the tables that are looked up at random: on huge pages where the
- * system has them, as most look-ups would otherwise miss the TLB besides the
- * cache.
+ * Memory for tables that are looked up at random. It is on huge pages where the
+ * system has them: on ordinary pages most look-ups would miss the TLB as well
+ * as the cache.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,8 +26,8 @@ void *scarp_table_new(uint64_t bytes)
     void *table;
 
     /*
-     * A small drive, of which a process may have many, takes no more than it
-     * needs.
+     * A small drive takes no more memory than it needs, because a process may
+     * have many drives.
      */
     if (bytes < HUGE_PAGE / 2) {
         return aligned_alloc(SCARP_CACHE_LINE,
@@ -37,8 +37,8 @@ void *scarp_table_new(uint64_t bytes)
 #ifdef MADV_HUGEPAGE
     if (table) {
         /*
-         * madvise() is a hint: a system that cannot follow it is correct, only
-         * slower.
+         * madvise() is a hint. A system that cannot follow it is slower, not
+         * wrong.
          */
         madvise(table, whole, MADV_HUGEPAGE);
     }

@@ -1,5 +1,5 @@
 /*
- * Memory of the tables that are looked up at random.
+ * Memory for tables that are looked up at random.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,27 +11,32 @@
 #include <string.h>
 
 /*
- * Returns a table that begins a line of the processor's cache, contents
- * undefined; NULL when there is no memory.
+ * Returns a table, undefined, at the beginning of a line of the processor's
+ * cache. NULL: there is no memory.
  */
 void *scarp_table_new(uint64_t bytes);
-/* Returns a zeroed table; small ones only: lack of memory ends the program. */
+/*
+ * Returns a table of zeroes. For small tables: if there is no memory, the
+ * program ends.
+ */
 void *scarp_table_zeroed(uint64_t bytes);
 /*
- * Returns n entries of SCARP_NONE; NULL and *error set when there is no memory.
+ * Returns a table of n entries, each SCARP_NONE. NULL, with *error set: there
+ * is no memory.
  */
 uint32_t *scarp_table_none(uint64_t n, GError **error);
 void scarp_table_free(void *table);
 
 /*
- * Returns the host's physical memory. A larger allocation may succeed by
- * overcommitment, and gets the process killed when it is filled.
+ * Returns the size of the host's memory. An allocation beyond it may succeed by
+ * overcommitment; the process is then killed when it fills that memory.
  */
 uint64_t scarp_memory_physical_bytes(void);
 
 /*
- * Zeroes bytes in steps that become plain stores: the rep stos that compilers
- * make of a longer memset() takes some 30 cycles to start.
+ * Sets `bytes` bytes at what to zero, 64 at a time. Compilers turn a longer
+ * memset() into rep stos, which takes some 30 cycles to start; 64 bytes become
+ * plain stores.
  */
 static inline void scarp_clear(void *what, size_t bytes)
 {

@@ -19,43 +19,43 @@ static inline int64_t scarp_time_ns(const ScarpDrive *drive)
     return drive->core.now_ns;
 }
 
-/* Moves the clock on; no pending event may lie before time_ns. */
+/* Moves the clock on to time_ns. No event may be pending before that. */
 static inline void scarp_time_set(ScarpDrive *drive, int64_t time_ns)
 {
     drive->core.now_ns = time_ns;
 }
 
 /*
- * Time that the drive lived before its clock began; 0 unless it started from an
- * image.
+ * Returns how long the drive lived before its clock began: 0, unless the drive
+ * comes from an image.
  */
 static inline int64_t scarp_past_ns(const ScarpDrive *drive)
 {
     return drive->core.past_ns;
 }
 
-/* Returns the age of the drive since it was new. */
+/* Returns the drive's age: the time since it was new. */
 static inline int64_t scarp_life_ns(const ScarpDrive *drive)
 {
     return drive->core.past_ns + drive->core.now_ns;
 }
 
 /*
- * Returns the next number of the one order that commands, flash commands and
- * units share.
+ * Returns the next sequence number. NVMe commands, flash commands and units
+ * have numbers of one order.
  */
 static inline uint64_t scarp_next_seq(ScarpDrive *drive)
 {
     return drive->core.next_seq++;
 }
 
-/* Makes the next number at least seq. */
+/* Makes the next sequence number seq, unless it is higher already. */
 static inline void scarp_seq_at_least(ScarpDrive *drive, uint64_t seq)
 {
     drive->core.next_seq = MAX(drive->core.next_seq, seq);
 }
 
-/* Returns how many numbers have been given out. */
+/* Returns how many sequence numbers have been given out. */
 static inline uint64_t scarp_seq_count(const ScarpDrive *drive)
 {
     return drive->core.next_seq;
@@ -66,7 +66,7 @@ static inline uint64_t scarp_seed(const ScarpDrive *drive)
     return drive->core.seed;
 }
 
-/* Returns the next number of the policies' random generator. */
+/* Returns the next number of the random generator that policies share. */
 static inline uint64_t scarp_policy_random(ScarpDrive *drive)
 {
     return scarp_random(&drive->core.random);
@@ -78,8 +78,8 @@ static inline uint32_t scarp_policy_random_below(ScarpDrive *drive, uint64_t n)
 }
 
 /*
- * Marks the drive as broken after a violated law: no command succeeds from now
- * on.
+ * Marks the drive as broken, as a law was violated. From now on no command
+ * succeeds.
  */
 static inline void scarp_law_broken(ScarpDrive *drive)
 {
@@ -87,7 +87,7 @@ static inline void scarp_law_broken(ScarpDrive *drive)
 }
 
 /*
- * Sets *error to "what where: is …, should be …" and returns false
+ * Sets *error to "what where: is …, should be …", and returns false
  * (core/law.c).
  */
 bool scarp_law_differs(GError **error, const char *what, uint64_t where,
@@ -98,7 +98,10 @@ static inline bool scarp_is_broken(const ScarpDrive *drive)
     return drive->core.broken;
 }
 
-/* NVMe commands dispatched and not ended; hil counts them. */
+/*
+ * Returns the number of NVMe commands that are dispatched and have not ended.
+ * hil counts them.
+ */
 static inline uint32_t scarp_in_device(const ScarpDrive *drive)
 {
     return drive->core.in_device;
@@ -118,23 +121,26 @@ bool scarp_core_init(ScarpDrive *drive, const ScarpConfig *config,
                      GError **error);
 void scarp_core_clear(ScarpDrive *drive);
 /*
- * Sets core's state from an image. A seed other than the drive's asks for
- * another course: random is then ignored.
+ * Sets the state of core to the values of an image. If seed is not the drive's,
+ * the user wants another course of random numbers, and `random` is ignored.
  */
 void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
                      uint64_t seed, uint64_t random);
 /*
- * Hands time, numbers and marks over from a drive whose power failed to its
+ * Hands time, sequence numbers and marks of a drive whose power failed to its
  * successor.
  */
 void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to);
 #ifdef SCARP_CHECKED
 /*
- * True when the laws are to be checked after this event; asked once per event.
+ * True when the laws are to be checked after this event. Called once for each
+ * event.
  */
 bool scarp_core_laws_due(ScarpDrive *drive);
 #endif
-/* The state of the policies' random generator, for an image. */
+/*
+ * Returns the state of the random generator that policies share, for an image.
+ */
 uint64_t scarp_policy_random_state(const ScarpDrive *drive);
 
 /* ---- Addresses ---------------------------------------------------------- */
@@ -177,7 +183,8 @@ static inline uint32_t scarp_die_channel(const ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * Page offset in its block, which planes of a die must share to run together.
+ * Returns the offset of ppn's page in its block. Commands of a die's planes run
+ * together only at one page offset.
  */
 static inline uint32_t scarp_ppn_page(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -186,8 +193,8 @@ static inline uint32_t scarp_ppn_page(const ScarpDrive *drive, uint32_t ppn)
 }
 
 /*
- * Returns the first plane of the die; the next desc.planes_per_die - 1 are its
- * others.
+ * Returns the first plane of the die. Its planes have consecutive numbers,
+ * desc.planes_per_die of them.
  */
 static inline uint32_t scarp_die_plane(const ScarpDrive *drive, uint32_t die)
 {
@@ -197,8 +204,8 @@ static inline uint32_t scarp_die_plane(const ScarpDrive *drive, uint32_t die)
 /* ---- Events ------------------------------------------------------------- */
 
 /*
- * Sources of events: channels, dies, the timers of a scheme's axes, each with
- * at most one event; near sources are the stages of the host path.
+ * Sources of events: channels, dies, and a timer for each axis of a scheme. The
+ * near sources are the stages of the host path.
  */
 static inline uint32_t scarp_channel_source(uint32_t channel)
 {
@@ -216,13 +223,13 @@ static inline uint32_t scarp_timer_source(const ScarpDrive *drive,
     return drive->desc.channels + drive->geo.n_dies + axis;
 }
 
-/* Returns the source that ends a hold on collections. */
+/* Returns the source whose event ends a hold on collections. */
 static inline uint32_t scarp_hold_source(const ScarpDrive *drive)
 {
     return scarp_timer_source(drive, AXIS__COUNT);
 }
 
-/* Sets the only event of source; SCARP_TIME_NEVER removes it. */
+/* Sets the only pending event of the source; SCARP_TIME_NEVER removes it. */
 static inline void scarp_event_set(ScarpDrive *drive, uint32_t source,
                                    int64_t time_ns)
 {
@@ -230,8 +237,8 @@ static inline void scarp_event_set(ScarpDrive *drive, uint32_t source,
 }
 
 /*
- * Sets source's event in a lane, whose events mostly come in the order of being
- * set.
+ * Sets the event of the source in a lane. Events of a lane should mostly be set
+ * in the order of their times.
  */
 static inline void scarp_event_set_lane(ScarpDrive *drive, uint32_t lane,
                                         uint32_t source, int64_t time_ns)
@@ -251,7 +258,8 @@ static inline int64_t scarp_event_next_ns(const ScarpDrive *drive)
 }
 
 /*
- * True when an event is due until time_ns, which must not be SCARP_TIME_NEVER.
+ * True when an event is due at time_ns or before. time_ns must not be
+ * SCARP_TIME_NEVER.
  */
 static inline bool scarp_event_until(const ScarpDrive *drive, int64_t time_ns)
 {
@@ -260,7 +268,7 @@ static inline bool scarp_event_until(const ScarpDrive *drive, int64_t time_ns)
 
 /*
  * Takes the next event, which must exist, and moves the time on to it. True:
- * *source is a near source; false: one of the others.
+ * *source is a near source. False: *source is a channel, a die or a timer.
  */
 static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
 {
@@ -282,8 +290,8 @@ static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
 }
 
 /*
- * Sets the timer of a scheme's axis: its policy is called back at time_ns,
- * once.
+ * Sets the timer of an axis: the policy on this axis is called once, at
+ * time_ns.
  */
 static inline void scarp_timer_set(ScarpDrive *drive, ScarpAxis axis,
                                    int64_t time_ns)

@@ -1,9 +1,9 @@
 /*
- * A pool of records of one size: it grows to the most that were in use at once,
- * and is freed as a whole.
+ * A pool of records of one size. It grows to the largest number of records in
+ * use at once, and is freed as a whole.
  *
- * A record's first member is a pointer, which belongs to the pool while the
- * record is free.
+ * The first member of a record is a pointer. While the record is free, the pool
+ * uses that member.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,8 +13,8 @@
 #include "scarp.h"
 
 typedef struct {
-    void *free;        /* the first of a list */
-    size_t bytes;      /* of a record: whole lines of the cache, or less */
+    void *free;        /* the first of the free records */
+    size_t bytes;      /* size of a record, a multiple or a part of a line */
     GPtrArray *chunks;
 } ScarpPool;
 

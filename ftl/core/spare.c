@@ -1,6 +1,7 @@
 /*
- * Blocks that a plane must have beside its data, so that an accepted
- * description works: full, and for ever. docs/model.md derives them in words.
+ * Blocks that a plane must have beside those for its data, so that a drive of
+ * an accepted description works when it is full, and for ever. docs/model.md
+ * derives these numbers in words.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,9 +13,10 @@ static uint64_t units_of_page(const ScarpDescription *d)
 }
 
 /*
- * Half as many blocks again as the plane's translation units need, each without
- * its last page, whose stale units are out of reach; then one for units on
- * their way in, and one for those that a collection of such a block moves.
+ * Returns half as many blocks again as the plane's translation units need, and
+ * two more. Each block is counted without its last page, whose stale units a
+ * collection may never reach. Of the two one is for new units, and one for
+ * units that a collection moves.
  */
 uint64_t scarp_translation_blocks(const ScarpDescription *d)
 {
@@ -47,9 +49,9 @@ uint64_t scarp_bad_blocks(const ScarpDescription *d)
 }
 
 /*
- * Counts the blocks that are not full when the plane collects: the free block
- * that is kept for the collection, the one for recovery, GC's open block, an
- * aligned one, and the open blocks of the other streams.
+ * Returns the number of blocks that are not full when the plane collects: the
+ * free block that is kept for the collection, recovery's block, GC's open
+ * block, an aligned block, and the open blocks of the other streams.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 {
@@ -61,13 +63,14 @@ uint64_t scarp_needed_blocks(const ScarpDescription *d)
 {
     uint64_t pages = scarp_plane_pages(d), page_units = units_of_page(d);
     uint64_t data = (pages + d->pages_per_block - 1) / d->pages_per_block;
-    /* Valid units from which on a block is no victim. */
+    /* a block with so many valid units, or more, is no victim */
     uint64_t least = (d->pages_per_block - scarp_gain_pages(d)) * page_units +
                      1;
     /*
-     * With so many full blocks not all of them can have least valid units, so
-     * one is a victim. A page more, as a plane may get pages that others have
-     * no room for.
+     * If the plane has `full` full blocks, its data cannot fill each of them
+     * with `least` valid units, so one of them is a victim. One page more is
+     * counted, because a plane may get pages for which other planes have no
+     * room.
      */
     uint64_t full = (pages + 1) * page_units / least + 1;
 

@@ -1,12 +1,12 @@
 /*
- * core, the lowest room. Owns: the time and the pending events, the sequence
- * numbers, the policies' random numbers, and whether a law was broken. Facts
- * about a drive that are fixed when it is made (description.h, geometry.h) may
- * be read by every room.
+ * core: the lowest room. The room owns the time and the pending events, the
+ * sequence numbers, the random numbers of policies, and whether a law was
+ * broken. Every room may read the facts about a drive that are fixed when it is
+ * made (description.h, geometry.h).
  *
- * Other rooms ask it for the time, to be woken at a time, for the next number,
- * for memory and pools; checked builds tell it of rare states. core asks no
- * other room.
+ * Other rooms ask core for the time, for an event at a time, for the next
+ * sequence number, for memory and pools. Checked builds tell core of rare
+ * states. core asks no other room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,15 +24,15 @@
 typedef struct {
     ScarpEvents events;
     int64_t now_ns;    /* of the last event or call */
-    int64_t past_ns;   /* life before this clock began: an image's */
-    uint64_t next_seq; /* of commands, flash commands and units */
-    uint64_t random;   /* state of the policies' generator */
+    int64_t past_ns;   /* life before this clock began, in an image */
+    uint64_t next_seq; /* of NVMe commands, flash commands and units */
+    uint64_t random;   /* state of the generator that policies share */
     uint64_t seed;
-    uint32_t in_device; /* commands dispatched and not ended */
+    uint32_t in_device; /* NVMe commands dispatched and not ended */
     bool broken;
 #ifdef SCARP_CHECKED
     uint64_t marks[SCARP_MARK__COUNT]; /* how often each mark was met */
-    uint64_t laws_units; /* the drive's units, added at each event */
+    uint64_t laws_units; /* physical units, added up over the events */
 #endif
 } ScarpCore;
 

@@ -1,5 +1,5 @@
 /*
- * State that an image keeps, value by value.
+ * State in an image, value by value.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -102,7 +102,8 @@ void scarp_visit_u64s(ScarpVisit *visit, const char *name, uint64_t *values,
 }
 
 /*
- * A sketch has more values than a small drive, so they are copied as one piece.
+ * Visits n values as one piece of memory: a sketch has more of them than a
+ * small drive has other values.
  */
 void scarp_visit_u16s(ScarpVisit *visit, const char *name, uint16_t *values,
                       size_t n)

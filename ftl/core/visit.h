@@ -1,10 +1,10 @@
 /*
- * State that an image keeps, value by value: one function describes a room's
- * state, and serves saving and loading, so that the two cannot differ.
+ * State in an image, value by value. One function visits the values of a room,
+ * for saving and for loading, so that the two cannot differ.
  *
- * Little endian, without padding. A value that is out of range while loading
- * fails the visit; it, and every later one, becomes its least value, so that
- * callers need not look before the end.
+ * Values are little endian, without padding. A value that is out of range while
+ * loading fails the visit. That value, and every later one, becomes the least
+ * value allowed, so that callers need not check before the end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,9 +16,9 @@
 typedef struct ScarpVisit {
     bool loading;
     GByteArray *out;     /* saving */
-    const uint8_t *in;   /* loading: not owned */
+    const uint8_t *in;   /* loading; not owned */
     size_t left;
-    char *problem;       /* the first, or NULL; owned */
+    char *problem;       /* the first failure, or NULL; owned */
 } ScarpVisit;
 
 void scarp_visit_u64(ScarpVisit *visit, const char *name, uint64_t *value,
@@ -28,12 +28,12 @@ void scarp_visit_u32(ScarpVisit *visit, const char *name, uint32_t *value,
 void scarp_visit_u8(ScarpVisit *visit, const char *name, uint8_t *value,
                     uint8_t min, uint8_t max);
 void scarp_visit_bool(ScarpVisit *visit, const char *name, bool *value);
-/* Visits n values, any of which is allowed. */
+/* Visit n values, of which each may have any value. */
 void scarp_visit_u64s(ScarpVisit *visit, const char *name, uint64_t *values,
                       size_t n);
 void scarp_visit_u16s(ScarpVisit *visit, const char *name, uint16_t *values,
                       size_t n);
-/* Fails the visit for what a value's range cannot say. */
+/* Fails the visit for a reason that a value's range cannot express. */
 void scarp_visit_fail(ScarpVisit *visit, const char *format, ...)
     G_GNUC_PRINTF(2, 3);
 

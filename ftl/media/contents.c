@@ -1,5 +1,5 @@
 /*
- * Contents of each physical unit. All-zero units are not stored.
+ * Contents of physical units. A unit of zeroes has no contents here.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,8 +27,8 @@ bool scarp_stock_memory(ScarpDrive *drive)
     }
     data = g_malloc(drive->geo.unit_bytes);
     /*
-     * The host allocates a page when it is first touched, so it is touched
-     * here.
+     * The host allocates memory when a page is first touched, so the buffer is
+     * touched now and not when a command needs it.
      */
     memset(data, 0, drive->geo.unit_bytes);
     g_ptr_array_add(spare, data);

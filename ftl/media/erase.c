@@ -1,5 +1,5 @@
 /*
- * Erasing a block, and its wear.
+ * The erase of a block, and the wear that it adds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,8 +14,8 @@ void scarp_media_erase(ScarpDrive *drive, uint32_t index)
         uint32_t pages = drive->desc.pages_per_block;
 
         /*
-         * Superseded units have contents, too; a relocated unit took its own
-         * along.
+         * Units that newer ones have superseded still have contents. Units that
+         * were relocated have none here: the copy has them.
          */
         for (uint32_t i = 0;
              block->contents && i < drive->geo.units_per_block; i++) {

@@ -1,6 +1,6 @@
 /*
- * The cells' tables: made new, loaded from an image, handed over at a power
- * cut.
+ * The tables of the cells: made for a new drive, loaded from an image, and
+ * handed to the next drive at a power cut.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

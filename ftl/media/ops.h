@@ -8,7 +8,10 @@
 
 #include "core/ops.h"
 
-/* Bytes of the tables that a drive needs, without contents. */
+/*
+ * Returns the bytes of the tables that a drive needs, without contents of
+ * units.
+ */
 uint64_t scarp_media_bytes(const ScarpGeometry *geo,
                            const ScarpDescription *desc);
 bool scarp_media_init(ScarpDrive *drive, const ScarpConfig *config,
@@ -17,7 +20,9 @@ void scarp_media_clear(ScarpDrive *drive);
 
 /* ---- Spare areas -------------------------------------------------------- */
 
-/* The LPN in the unit's spare area; SCARP_NONE: the unit is erased. */
+/*
+ * Returns the LPN in the spare area of a unit; SCARP_NONE: the unit is erased.
+ */
 static inline uint32_t scarp_media_lpn(const ScarpDrive *drive, uint32_t ppn)
 {
     return drive->media.lpn_of[ppn];
@@ -30,8 +35,8 @@ static inline void scarp_media_set_lpn(ScarpDrive *drive, uint32_t ppn,
 }
 
 /*
- * Returns n spare areas from ppn on, for a caller that reads many; valid until
- * an erase.
+ * Returns the LPNs in n spare areas from ppn on, for a caller that reads many
+ * of them. The pointer is valid until the next erase.
  */
 static inline const uint32_t *scarp_media_lpns(const ScarpDrive *drive,
                                                uint32_t ppn)
@@ -46,8 +51,8 @@ static inline bool scarp_media_has_versions(const ScarpDrive *drive)
 }
 
 /*
- * Versions are in the order of the host's writes; a relocated copy keeps its
- * own.
+ * Returns the version in the spare area of a unit. Versions are in the order of
+ * the host's writes; a relocated copy keeps the version of its source.
  */
 static inline uint64_t scarp_media_version(const ScarpDrive *drive,
                                            uint32_t ppn)
@@ -72,8 +77,8 @@ static inline void scarp_media_copy_version(ScarpDrive *drive, uint32_t from,
 }
 
 /*
- * A unit was read as lpn: counts the check, and breaks a law if the spare area
- * names another.
+ * Called when a unit was read for lpn: counts the check, and breaks a law if
+ * the spare area has another LPN.
  */
 static inline void scarp_media_check_lpn(ScarpDrive *drive, uint32_t ppn,
                                          uint32_t lpn)
@@ -121,7 +126,10 @@ static inline uint64_t scarp_media_next_seq(const ScarpDrive *drive)
     return drive->media.next_block_seq;
 }
 
-/* An erased block gets its first page. */
+/*
+ * Opens an erased block, which gets its first page: notes who opened it, and
+ * when in the order of openings.
+ */
 static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
                                     ScarpOrigin origin, uint16_t stream)
 {
@@ -135,8 +143,8 @@ static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
 /* ---- Pages (nand.power_cuts): media/pages.c ------------------------------ */
 
 /*
- * True when cells keep what a power cut leaves; the rest of this part is only
- * for such drives.
+ * True when the cells keep what a power cut leaves in them. The rest of this
+ * part is only for such drives.
  */
 static inline bool scarp_media_keeps(const ScarpDrive *drive)
 {
@@ -144,7 +152,8 @@ static inline bool scarp_media_keeps(const ScarpDrive *drive)
 }
 
 /*
- * State of a page by its number in the drive: block * pages_per_block + page.
+ * Returns the state of a page, which is numbered through the whole drive: block
+ * * pages_per_block + page.
  */
 static inline ScarpPageState scarp_media_page(const ScarpDrive *drive,
                                               uint32_t page)
@@ -154,24 +163,27 @@ static inline ScarpPageState scarp_media_page(const ScarpDrive *drive,
 
 void scarp_media_set_pages(ScarpDrive *drive, uint32_t page, uint32_t n,
                            ScarpPageState state);
-/* The programs of pages pages, from the one that ppn lies in, have ended. */
+/* Called when n `pages` have been programmed, from the page of ppn on. */
 void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
                                  uint32_t pages);
 /*
- * Tears the page that ppn lies in, as its program was cut short; earlier: the
- * earlier pages of its cells, too, as no copy of them is kept elsewhere.
+ * Tears the page of ppn, whose program was cut short. earlier: also tears the
+ * earlier pages of the same cells, because no copy of them is elsewhere.
  */
 void scarp_media_tear(ScarpDrive *drive, uint32_t ppn, bool earlier);
 /* Tears all pages of a block whose erase was cut short. */
 void scarp_media_tear_block(ScarpDrive *drive, uint32_t block);
-/* Counts the pages up to the last one that is not erased. */
+/* Returns the number of the block's pages up to the last that is not erased. */
 uint32_t scarp_media_used_pages(const ScarpDrive *drive, uint32_t block);
-/* Recovery found the first pages of the block in use. */
+/*
+ * Sets how many pages of the block recovery has found in use, from its first
+ * page on.
+ */
 void scarp_media_set_programmed(ScarpDrive *drive, uint32_t block,
                                 uint16_t pages);
 /*
- * The tables are on flash; the mark lasts until a page is programmed or a block
- * erased.
+ * Marks the drive as clean: its tables are on flash. The mark lasts until a
+ * page is programmed or a block is erased.
  */
 static inline void scarp_media_set_clean(ScarpDrive *drive)
 {
@@ -194,11 +206,14 @@ static inline bool scarp_media_is_bad(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Hands the cells over from a drive whose power failed to its successor; from
- * keeps nothing.
+ * Hands the cells of a drive whose power failed to its successor. `from` keeps
+ * nothing.
  */
 void scarp_media_hand_over(ScarpDrive *from, ScarpDrive *to);
-/* Sets the number of the next block opening behind all that blocks tell. */
+/*
+ * Sets the number that the next opened block gets to one above the numbers of
+ * all blocks.
+ */
 static inline void scarp_media_count_seq(ScarpDrive *drive)
 {
     uint64_t *next = &drive->media.next_block_seq;
@@ -208,7 +223,7 @@ static inline void scarp_media_count_seq(ScarpDrive *drive)
     }
 }
 
-/* Programs of pages pages of the block that ppn lies in have ended. */
+/* Called when the programs of so many pages have ended, in the block of ppn. */
 static inline void scarp_media_pages_programmed(ScarpDrive *drive,
                                                 uint32_t ppn, uint32_t pages)
 {
@@ -220,7 +235,7 @@ static inline void scarp_media_pages_programmed(ScarpDrive *drive,
 
 /* ---- The buffer that energy saved: media/saved.c ------------------------ */
 
-/* Saves a unit, whose contents are copied, or the deallocation of one. */
+/* Save a unit, of which data is copied, or the deallocation of a unit. */
 void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
                            const void *data);
 void scarp_media_save_deallocation(ScarpDrive *drive, uint32_t lpn,
@@ -237,13 +252,13 @@ static inline const ScarpSavedUnit *scarp_media_saved_unit(
 void scarp_media_save_stripe(ScarpDrive *drive, uint32_t stripe);
 /* Returns the saved stripes, or NULL; the caller frees them. */
 GArray *scarp_media_take_stripes(ScarpDrive *drive);
-/* Forgets the saved units: they are in RAM again. */
+/* Forgets the saved units. The write buffer has them again. */
 void scarp_media_forget_saved(ScarpDrive *drive);
 
-/* Erases the block's spare areas and contents, and counts its wear. */
+/* Erases the block with its spare areas and contents, and adds to its wear. */
 void scarp_media_erase(ScarpDrive *drive, uint32_t block);
 
-/* Sets a block's record from an image. */
+/* Sets what is known of a block to the values of an image. */
 void scarp_media_load_block(ScarpDrive *drive, uint32_t block, uint8_t origin,
                             uint8_t stream, uint32_t erases, uint64_t seq,
                             uint16_t programmed);
@@ -252,26 +267,32 @@ void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq);
 /* ---- Contents: media/contents.c ---------------------------------------- */
 
 /*
- * True when units have contents: the host's, records of deallocations, and,
- * where power may fail, translation units.
+ * True when units have contents: units of the host, records of deallocations,
+ * and translation units where power may fail.
  */
 static inline bool scarp_contents_kept(const ScarpDrive *drive)
 {
     return drive->media.keeps_contents;
 }
 
-/* A unit's bytes, undefined; the caller's until released or stored. */
+/*
+ * Returns memory for the bytes of a unit, undefined. The caller owns it until
+ * it is released, or stored by scarp_contents_put().
+ */
 void *scarp_contents_new(ScarpDrive *drive);
 void scarp_contents_release(ScarpDrive *drive, void *data);
-/* Returns what is stored at ppn, not to be changed; NULL: zeroes. */
+/* Returns the contents of the unit, which must not be changed; NULL: zeroes. */
 void *scarp_contents_get(const ScarpDrive *drive, uint32_t ppn);
-/* Copies the contents of from to to, which must have none. */
+/* Copies the contents of the unit `from` to the unit `to`, which has none. */
 void scarp_contents_copy(ScarpDrive *drive, uint32_t from, uint32_t to);
-/* Takes data over; an all-zero unit is released and costs nothing. */
+/*
+ * Stores data as the contents of the unit. data belongs to media now; if it is
+ * all zeroes, it is released.
+ */
 void scarp_contents_put(ScarpDrive *drive, uint32_t ppn, void *data);
-/* Removes and returns the contents, which the caller then owns. */
+/* Removes the contents of the unit and returns them. The caller owns them. */
 void *scarp_contents_take(ScarpDrive *drive, uint32_t ppn);
-/* True when anything was stored in the block since its last erase. */
+/* True when contents were stored in the block since its last erase. */
 bool scarp_contents_any(const ScarpDrive *drive, uint32_t block);
 
 #endif /* SCARP_MEDIA_OPS_H */

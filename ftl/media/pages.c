@@ -1,9 +1,9 @@
 /*
- * State of each page's cells, where power may fail (nand.power_cuts).
+ * The state of each page's cells, where power may fail (nand.power_cuts).
  *
- * Page i of a block shares its cells with the cell_bits - 1 others of its
- * group, i / cell_bits. All of them are voltages of the same cells, so a
- * program that is cut short destroys the earlier pages of its group.
+ * Pages that share cells form a group: page i of a block belongs to group i /
+ * cell_bits. All pages of a group are voltages of the same cells. So a program
+ * that is cut short destroys the earlier pages of its group.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,7 +36,7 @@ void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
     }
 }
 
-/* Makes the page unreadable: its spare areas and contents are lost. */
+/* Tears a page: its spare areas and contents are lost. */
 static void lose(ScarpDrive *drive, uint32_t page)
 {
     uint32_t ppn = page << drive->geo.page_shift;

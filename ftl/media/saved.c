@@ -1,6 +1,7 @@
 /*
- * The controller's RAM as the energy of capacitors saves it when power fails
- * (controller.plp_bytes): on flash of its own, until the drive is ready again.
+ * Data of the controller's RAM that the energy of capacitors saves when power
+ * fails (controller.plp_bytes). It is saved on flash of its own, until the
+ * drive is ready again.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,13 +1,13 @@
 /*
- * media: the flash cells. Owns all that survives a power cut: the spare area of
- * each unit (its LPN and, with ftl.recovery, its version), what a block's own
- * pages tell of it (who opened it, when in the order of openings), wear and
- * marks of bad blocks, and the contents.
+ * media: the flash cells. The room owns all that survives a power cut: the
+ * spare area of each unit (its LPN and, with ftl.recovery, its version); what
+ * the pages of a block tell about the block (who opened it, and when in the
+ * order of openings); wear, marks of bad blocks, and contents.
  *
- * With nand.power_cuts media also keeps the state of each page, and contents
+ * With nand.power_cuts media also has the state of each page, and contents stay
  * until their block is erased: a superseded unit is still there.
  *
- * Other rooms ask it to program, to read, to erase, and to tear. It asks core.
+ * Other rooms ask media to program, read, erase and tear. media asks core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,29 +17,29 @@
 #include "core/state.h"
 
 typedef struct {
-    uint64_t seq;        /* of the drive's block openings: age, recovery */
+    uint64_t seq;        /* place in the drive's order of openings */
     void **contents;     /* [units_per_block], NULL until one is stored */
     uint32_t erases;
-    uint16_t programmed; /* pages, since the last erase */
-    uint8_t origin;      /* ScarpOrigin that opened the block */
-    uint8_t stream:7;    /* stream that opened it; GC's copies: 0 */
+    uint16_t programmed; /* pages programmed since the last erase */
+    uint8_t origin;      /* ScarpOrigin of the first page */
+    uint8_t stream:7;    /* stream of the first page; GC's copies: 0 */
     bool bad:1;          /* the mark of a bad block */
 } ScarpMediaBlock;
 
 /* State of a page's cells (nand.power_cuts), two bits each. */
 typedef enum {
     PAGE_ERASED,
-    PAGE_PROGRAMMED, /* each of its units has a spare area */
-    PAGE_TORN,       /* cut short: unreadable */
+    PAGE_PROGRAMMED, /* each unit of the page has a spare area */
+    PAGE_TORN,       /* its program or erase was cut short: unreadable */
 } ScarpPageState;
 
 /*
- * A unit of the buffer that energy saved, in the order in which the host gave
- * it.
+ * A unit of the write buffer that energy has saved. Saved units are in the
+ * order in which the host wrote them.
  */
 typedef struct {
-    void *data;           /* a unit, owned; NULL: zeroes, or not stored */
-    uint64_t deallocated; /* at this version; 0: it was written */
+    void *data;           /* contents, owned; NULL: zeroes, or not kept */
+    uint64_t deallocated; /* the version of that; 0: it was written */
     uint32_t lpn;
     uint16_t stream;
 } ScarpSavedUnit;
@@ -47,14 +47,14 @@ typedef struct {
 typedef struct {
     uint32_t *lpn_of;     /* [unit], SCARP_NONE: erased */
     uint64_t *version_of; /* [unit]; NULL without ftl.recovery */
-    uint8_t *page_state;  /* four pages a byte; NULL without nand.power_cuts */
+    uint8_t *page_state;  /* two bits a page; NULL: no nand.power_cuts */
     GArray *saved;        /* ScarpSavedUnit (controller.plp_bytes), or NULL */
     GArray *saved_stripes; /* uint32_t: stripes whose parity was in RAM */
     bool keeps_contents;  /* units of any kind have contents */
-    bool is_clean;        /* tables are on flash, and nothing since */
+    bool is_clean;        /* tables are on flash; nothing changed since */
     ScarpMediaBlock *block;
     uint64_t next_block_seq;
-    GPtrArray *spare;     /* buffers of a unit's size, to be used again */
+    GPtrArray *spare;     /* unit-sized buffers without contents, for reuse */
 } ScarpMedia;
 
 #endif /* SCARP_MEDIA_STATE_H */
