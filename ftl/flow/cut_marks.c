@@ -1,4 +1,6 @@
-/* Rare states that a power cut can meet, marked in checked builds. *
+/*
+ * Rare states that a power cut can meet, marked in checked builds.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"

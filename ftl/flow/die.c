@@ -1,4 +1,6 @@
-/* The events of a die, and what the die does next. *
+/*
+ * The events of a die, and what the die does next.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"

@@ -1,4 +1,6 @@
-/* The events of a drive, in order; and how the drive comes to rest. *
+/*
+ * The events of a drive, in order; and how the drive comes to rest.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"

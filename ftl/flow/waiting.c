@@ -1,4 +1,6 @@
-/* The waiters of a die, and the one that is owed the next turn. *
+/*
+ * The waiters of a die, and the one that is owed the next turn.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
