@@ -15,8 +15,8 @@ void scarp_pack_clear(ScarpDrive *drive);
 /* ---- Units -------------------------------------------------------------- */
 
 /*
- * Zeroes the unit but for lpn; what follows it in the caller's record is
- * untouched.
+ * Sets the unit's lpn, and all other members to "none". Members that the
+ * caller's record has behind the unit are unchanged.
  */
 static inline void scarp_unit_init(ScarpUnit *unit, uint32_t lpn)
 {
@@ -34,15 +34,18 @@ static inline ScarpUnit *scarp_unit_next(const ScarpUnit *unit)
 }
 
 /*
- * Links a unit in a list of the caller's, while no packer and no flash command
- * has it.
+ * Links a unit into a list of the caller's. No packer and no flash command may
+ * have the unit.
  */
 static inline void scarp_unit_set_next(ScarpUnit *unit, ScarpUnit *next)
 {
     unit->next = next;
 }
 
-/* Appends unit to a list; *tail points to the pointer that ends it. */
+/*
+ * Appends unit to a list. *tail points to the NULL pointer that ends the list,
+ * and is moved on.
+ */
 static inline void scarp_unit_append(ScarpUnit ***tail, ScarpUnit *unit)
 {
     unit->next = NULL;
@@ -80,7 +83,7 @@ static inline void scarp_unit_set_seq(ScarpUnit *unit, uint64_t seq)
     unit->seq = seq;
 }
 
-/* Returns the unit's contents; NULL: zeroes. */
+/* Returns the contents of the unit; NULL: zeroes. */
 static inline void *scarp_unit_data(const ScarpUnit *unit)
 {
     return unit->data;
@@ -114,7 +117,10 @@ static inline ScarpUnit *scarp_pack_find(const ScarpDrive *drive, uint32_t lpn)
     ScarpUnit *unit;
 
     if (!drive->pack.n_indexed) {
-        return NULL; /* a drive that is only read leaves the table uncached */
+        /*
+         * so a drive that is only read does not load the table into the cache
+         */
+        return NULL;
     }
     unit = drive->pack.hash[lpn & drive->pack.hash_mask];
     while (unit && unit->lpn != lpn) {
@@ -123,7 +129,7 @@ static inline ScarpUnit *scarp_pack_find(const ScarpDrive *drive, uint32_t lpn)
     return unit;
 }
 
-/* Hints that lpn will soon be looked for. */
+/* Prefetches what scarp_pack_find() will need for lpn. */
 static inline void scarp_pack_expect(const ScarpDrive *drive, uint32_t lpn)
 {
     if (drive->pack.n_indexed) {
@@ -147,7 +153,9 @@ static inline ScarpUnit *scarp_packer_first(const ScarpPacker *packer)
     return packer->n ? packer->head : NULL;
 }
 
-/* Adds unit; true: the packer is full, and is to be emitted. */
+/*
+ * Adds unit to the packer. True: the packer is full, and the caller emits it.
+ */
 static inline bool scarp_packer_add(const ScarpDrive *drive,
                                     ScarpPacker *packer, ScarpUnit *unit)
 {
@@ -164,8 +172,8 @@ static inline bool scarp_packer_add(const ScarpDrive *drive,
 void scarp_packer_remove(ScarpPacker *packer, ScarpUnit *unit);
 
 /*
- * Turns the packer's units into a program that its owner sends to a plane;
- * missing units are padded, and counted.
+ * Makes a program of the packer's units, which its owner sends to a plane.
+ * Units that the page lacks are padded, and counted.
  */
 ScarpFlashCmd *scarp_packer_emit(ScarpDrive *drive, ScarpPacker *packer,
                                  ScarpOwner owner, ScarpOrigin origin);
@@ -184,14 +192,14 @@ static inline void scarp_pack_gc_units(ScarpDrive *drive, uint32_t plane,
     drive->pack.plane[plane].gc_units += change;
 }
 
-/* Host units assigned to the plane and not yet on flash. */
+/* Returns the host's units that are for the plane and not on flash yet. */
 static inline uint32_t scarp_pack_host_coming(const ScarpDrive *drive,
                                               uint32_t plane)
 {
     return drive->pack.plane[plane].host_units;
 }
 
-/* Relocated units in programs that have not ended. */
+/* Returns the relocated units in programs of the plane that have not ended. */
 static inline uint32_t scarp_pack_gc_coming(const ScarpDrive *drive,
                                             uint32_t plane)
 {

@@ -1,11 +1,14 @@
 /*
- * Packers, and the index of the host's units on their way.
+ * Packers, and the index of the host's units that are not on flash yet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "pack/ops.h"
 
-/* Entries for the write buffer, or for what a full queue has in flight. */
+/*
+ * Returns the size of the index: room for the units of the write buffer, and at
+ * least for those that a full queue of commands has under way.
+ */
 static uint32_t hash_size(const ScarpDrive *drive)
 {
     uint64_t units = MAX(drive->desc.buffer_bytes / drive->geo.unit_bytes,

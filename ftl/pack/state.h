@@ -1,10 +1,10 @@
 /*
- * pack: units on their way into a page, the host's and GC's alike. Owns the
- * unit, the packer that it waits in until others fill its page, the index that
- * finds a host's unit by its LPN, and the number of units on their way to each
- * plane.
+ * pack: units on their way into a page, of the host and of GC alike. The room
+ * owns the unit; the packer in which the unit waits until its page is full; the
+ * index that finds a unit of the host by its LPN; and the number of units on
+ * their way to each plane.
  *
- * buffer and gc put a ScarpUnit at the start of a record of their own. pack
+ * buffer and gc have records of their own that begin with a ScarpUnit. pack
  * asks nand for the flash command that a full packer becomes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -15,15 +15,15 @@
 #include "nand/state.h"
 
 struct ScarpUnit {
-    ScarpUnit *next;      /* in its packer, flash command or pool */
+    ScarpUnit *next;      /* in a packer, flash command, list or pool */
     ScarpUnit *hash_next;
-    void *data;           /* a unit, owned; NULL for zeroes or replay */
-    uint64_t seq;         /* in the order of arrival: its version */
+    void *data;           /* contents, owned; NULL: zeroes, or not kept */
+    uint64_t seq;         /* place in the order of arrival: the version */
     uint32_t lpn;
-    uint32_t plane;       /* its target; SCARP_NONE: not yet decided */
+    uint32_t plane;       /* where it goes; SCARP_NONE: not decided yet */
     uint16_t stream;      /* below ftl.streams */
-    bool packing;         /* it is in a packer */
-    bool partial;         /* not all of its bytes are known yet */
+    bool packing;         /* a packer has the unit */
+    bool partial;         /* some bytes of the unit are not known yet */
 };
 
 /* Units that wait until they fill a page. */
@@ -33,12 +33,12 @@ typedef struct ScarpPacker {
 } ScarpPacker;
 
 typedef struct {
-    uint32_t host_units; /* of the host, assigned to it, not yet on flash */
-    uint32_t gc_units;   /* relocated, in programs on their way */
+    uint32_t host_units; /* for this plane, not on flash yet */
+    uint32_t gc_units;   /* in this plane's programs that have not ended */
 } ScarpPackPlane;
 
 typedef struct {
-    ScarpUnit **hash;   /* the host's newest units, by LPN */
+    ScarpUnit **hash;   /* newest units of the host, by LPN */
     uint32_t hash_mask;
     uint32_t n_indexed;
     ScarpPackPlane *plane;

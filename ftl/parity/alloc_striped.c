@@ -1,6 +1,7 @@
 /*
- * Allocation on a drive with parity: each page of a stripe has its die, as
- * static allocation's, with the parity in turn on each (parity/parity.c).
+ * Allocation on a drive with parity. A page goes to the die that the layout of
+ * its stripe gives it (parity/layout.c), as with static allocation; the parity
+ * of consecutive stripes is on each of these dies in turn.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

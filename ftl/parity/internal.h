@@ -8,7 +8,7 @@
 
 #include "parity/ops.h"
 
-/* Returns the stripe of a unit; *place: the unit's place there. */
+/* Returns the stripe of a unit, and sets *place to the unit's place in it. */
 static inline uint32_t scarp_stripe_of(const ScarpDrive *drive, uint32_t lpn,
                                        uint32_t *place)
 {
@@ -32,7 +32,8 @@ static inline uint32_t scarp_stripe_lpn(const ScarpDrive *drive,
 }
 
 /*
- * parity/layout.c: false and *error set when the planes cannot be grouped.
+ * Computes the layout of stripes (layout.c). False, with *error set: the planes
+ * cannot be divided into groups.
  */
 bool scarp_parity_layout_init(ScarpDrive *drive, GError **error);
 void scarp_parity_layout_clear(ScarpDrive *drive);
@@ -42,30 +43,39 @@ ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index);
 void scarp_stripe_free(ScarpDrive *drive, ScarpStripe *stripe);
 void scarp_stripe_list_add(ScarpStripeList *list, ScarpStripe *stripe);
 void scarp_stripe_list_remove(ScarpStripeList *list, ScarpStripe *stripe);
-/* Returns the stripe that has a place in RAM, open or not, or NULL. */
+/*
+ * Returns the stripe if it has a place in RAM, whether it is open or not; or
+ * NULL.
+ */
 ScarpStripe *scarp_stripe_placed(const ScarpDrive *drive, uint32_t index);
-/* Returns the stripe whose parity on flash is out of date, or NULL. */
+/*
+ * Returns the stripe if it is open (its parity on flash is out of date); or
+ * NULL.
+ */
 ScarpStripe *scarp_stripe_open(const ScarpDrive *drive, uint32_t index);
-/* Adds a page of data (NULL: zeroes) to the stripe's sum by exclusive or. */
+/* Adds a page to the stripe's sum, by exclusive or. data NULL: zeroes. */
 void scarp_stripe_add(ScarpDrive *drive, ScarpStripe *stripe, const void *data);
 /*
- * True when no read is needed for the newest contents of a unit: *data is them
+ * True when the newest contents of the unit are known without a read: *data is
  * in RAM, or NULL for zeroes.
  */
 bool scarp_stripe_known(const ScarpDrive *drive, uint32_t lpn,
                         const void **data);
 /*
- * True when no unit of the stripe is mapped or being written: it needs no
- * parity.
+ * True when no unit of the stripe is mapped or being written. Such a stripe
+ * needs no parity.
  */
 bool scarp_stripe_is_empty(const ScarpDrive *drive, uint32_t index);
-/* Reads bytes of lpn's page for the stripe. */
+/*
+ * Queues a read of lpn's page for the stripe. So many `bytes` of the page cross
+ * the channel.
+ */
 void scarp_stripe_read(ScarpDrive *drive, ScarpStripe *stripe, uint32_t lpn,
                        uint32_t bytes);
 
 /*
- * parity/reconstruct.c: a rebuild's read has ended; a page of the stripe
- * was written.
+ * Called when a read for a rebuild has ended, and when a page of a stripe was
+ * written, which spoils rebuilds of the stripe (reconstruct.c).
  */
 void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index);

@@ -21,7 +21,7 @@ static const void *newest(const ScarpDrive *drive, uint32_t lpn)
                : scarp_contents_get(drive, scarp_map_lookup(drive, lpn));
 }
 
-/* The exclusive or of a stripe's pages, its parity included, is zero. */
+/* True when the exclusive or of a stripe's pages, with its parity, is zero. */
 static bool sums_up(const ScarpDrive *drive, uint32_t index)
 {
     uint32_t words = drive->geo.unit_bytes / sizeof(uint64_t);
@@ -62,8 +62,8 @@ static bool check_stripe(const ScarpDrive *drive, uint32_t s, bool contents,
         }
     }
     /*
-     * lie.unserialised may bring back an older version, which the parity does
-     * not cover.
+     * With lie.unserialised a power cut may bring back an older version of a
+     * page, which the parity does not cover.
      */
     return !contents || !drive->store_data || drive->desc.unserialised ||
            sums_up(drive, s) ||
@@ -71,8 +71,9 @@ static bool check_stripe(const ScarpDrive *drive, uint32_t s, bool contents,
 }
 
 /*
- * At most ftl.parity_stripes stripes have a place in RAM; after a power cut the
- * saved stripes may be more, but only become fewer.
+ * Checks the number of stripes with a place in RAM: ftl.parity_stripes at most.
+ * After a power cut the saved stripes may be more, but no stripe may be added
+ * to them.
  */
 static bool check_places(const ScarpDrive *drive, uint32_t placed,
                          uint32_t open, GError **error)

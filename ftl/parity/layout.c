@@ -1,5 +1,5 @@
 /*
- * The planes of a stripe's pages.
+ * The planes on which the pages of a stripe lie.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -53,7 +53,10 @@ void scarp_parity_layout_clear(ScarpDrive *drive)
     g_free(drive->parity.group_of);
 }
 
-/* The parity's place among the planes of a group rotates, row by row. */
+/*
+ * Returns the plane of lpn. From row to row of a group's stripes the parity
+ * moves on to the next plane of the group.
+ */
 uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn)
 {
     const ScarpParity *parity = &drive->parity;
@@ -76,7 +79,7 @@ uint32_t scarp_parity_lpn(const ScarpDrive *drive, uint32_t lpn)
     return drive->geo.logical_units + scarp_stripe_of(drive, lpn, &place);
 }
 
-/* Returns the planes that share stripes with plane, itself included. */
+/* Returns the planes that share stripes with `plane`, among them `plane`. */
 static const uint32_t *group_of(const ScarpParity *parity, uint32_t plane)
 {
     return &parity->plane_of[parity->group_of[plane] * parity->width];

@@ -12,7 +12,7 @@ bool scarp_parity_init(ScarpDrive *drive, const ScarpConfig *config,
                        GError **error);
 void scarp_parity_clear(ScarpDrive *drive);
 
-/* All functions below are for drives with parity only. */
+/* All functions below are only for drives with parity. */
 static inline bool scarp_has_parity(const ScarpDrive *drive)
 {
     return drive->parity.width;
@@ -20,13 +20,14 @@ static inline bool scarp_has_parity(const ScarpDrive *drive)
 
 /* ---- Layout: parity/layout.c -------------------------------------------- */
 
-/* Returns the plane of an LPN, a parity's included. */
+/* Returns the plane of lpn, which may be a parity's. */
 uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn);
-/* Returns the LPN of the parity of a unit's stripe. */
+/* Returns the LPN of the parity that covers lpn. */
 uint32_t scarp_parity_lpn(const ScarpDrive *drive, uint32_t lpn);
 /*
- * Checks an image, where power may fail: the striped layout could have put the
- * unit of ppn's spare area, which must be an LPN, into ppn's plane.
+ * True when the striped layout puts the unit in ppn's spare area into the plane
+ * of ppn. The spare area must have an LPN. Images of drives whose power may
+ * fail are checked by this.
  */
 static inline bool scarp_parity_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -38,41 +39,45 @@ static inline bool scarp_parity_may_hold(const ScarpDrive *drive, uint32_t ppn)
 /* True when another die that shares stripes with this die collects. */
 bool scarp_parity_sibling_collects(const ScarpDrive *drive, uint32_t die);
 /*
- * Lets the other dies of the plane's stripes look for work, the next in turn
- * first.
+ * Kicks the other dies that share stripes with the plane, the one whose turn is
+ * next first.
  */
 void scarp_parity_kick_siblings(ScarpDrive *drive, uint32_t plane);
 
 /* ---- Parities: parity/parity.c ------------------------------------------ */
 
-/* The unit's newest contents are data, whole; NULL: it was deallocated. */
+/*
+ * Called when the newest contents of a unit have become data; NULL: the unit
+ * was deallocated.
+ */
 void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data);
 /*
- * Brackets a write of a part of a unit, whose rest is to be read: its stripe
- * has a place in RAM meanwhile. The end follows scarp_parity_changed(), or the
- * unit's becoming stale.
+ * Called before and after a write of a part of a unit, whose rest has to be
+ * read. Between the two calls the unit's stripe has a place in RAM. The second
+ * call comes after scarp_parity_changed(), or when a newer write has made this
+ * one stale.
  */
 void scarp_parity_part_begins(ScarpDrive *drive, uint32_t lpn);
 void scarp_parity_part_ends(ScarpDrive *drive, uint32_t lpn);
 /*
- * True when there is no RAM for the stripe of a unit that the host wants to
- * write.
+ * True when there is no place in RAM for the stripe of lpn, which the host
+ * wants to write.
  */
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn);
 /*
- * Ends and frees a flash command that parity owns. True: a parity advanced,
- * so there may be RAM for another stripe.
+ * Called when a flash command of parity has ended; frees it. True: a stripe may
+ * have given up its place in RAM, so another stripe may get one.
  */
 bool scarp_parity_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_parity_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* Starts to write every parity that is in RAM. */
+/* Begins to write every parity that is in RAM to flash. */
 void scarp_parity_drain(ScarpDrive *drive);
 /* True when no parity is in RAM. */
 bool scarp_parity_at_rest(const ScarpDrive *drive);
 
 /* ---- A power cut -------------------------------------------------------- */
 
-/* Saves in media the stripes whose parity on flash is out of date. */
+/* Saves in media which stripes have an outdated parity on flash. */
 void scarp_parity_save(ScarpDrive *drive);
 /* Opens the saved stripes again, so that their parities are made anew. */
 void scarp_parity_restore(ScarpDrive *drive);
@@ -80,8 +85,8 @@ void scarp_parity_restore(ScarpDrive *drive);
 /* ---- Reads: parity/reconstruct.c ---------------------------------------- */
 
 /*
- * Lets a read of the host, of one unit, wait for its die, or serves it
- * otherwise, as the scheme chooses.
+ * Queues cmd, a read of one unit for the host, at its die; or serves it from
+ * the other pages of its stripe, where the scheme does so.
  */
 static inline void scarp_parity_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
@@ -92,22 +97,28 @@ static inline void scarp_parity_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
 }
 
 /*
- * Returns a read that was served by the rest of its stripe, or NULL: its data,
- * owned by the caller, is scarp_flash_data().
+ * Returns a read that was served from the other pages of its stripe, or NULL.
+ * The caller gets its data by scarp_flash_data(), and owns the data.
  */
 ScarpFlashCmd *scarp_parity_next_served(ScarpDrive *drive);
 /*
- * Returns a read whose rebuild was spoiled, so that it must wait for its die,
- * or NULL.
+ * Returns a read whose rebuild was spoiled, or NULL. The caller queues it at
+ * its die.
  */
 ScarpFlashCmd *scarp_parity_next_spoiled(ScarpDrive *drive);
 
-/* Returns the host's read that a read of a stripe's page serves, or NULL. */
+/*
+ * Returns the read of the host that cmd, a read of a page of a stripe, serves;
+ * NULL: cmd serves a parity.
+ */
 const ScarpFlashCmd *scarp_parity_parent(const ScarpFlashCmd *cmd);
 
 /* ---- Laws: parity/laws.c ------------------------------------------------ */
 
-/* Checks the laws of stripes; contents: of their pages' contents, too. */
+/*
+ * Checks the laws of stripes. contents: also compares the pages of each stripe
+ * with its parity.
+ */
 bool scarp_parity_check(const ScarpDrive *drive, bool contents,
                         GError **error);
 

@@ -1,20 +1,21 @@
 /*
- * Rotating pacing (TTFlash, FAST 2017): at most one die of a stripe collects at
- * a time, so that its pages can be made from the other dies'; then the next die
- * has its turn. A plane at its floor of free blocks waits no longer (counted in
- * gc_forced_runs). The rest is as in blocking pacing.
+ * Rotating pacing (TTFlash, FAST 2017): only one die of a stripe collects at a
+ * time, so that its pages can be rebuilt from those of the other dies; then the
+ * next die has its turn. A plane with only rotating_floor free blocks does not
+ * wait for its turn (counted in gc_forced_runs). All else is as in blocking
+ * pacing.
  *
- * TTFlash blocks the collecting plane only; here commands of a die follow each
- * other, so its other planes wait too, and their reads can be reconstructed as
- * well.
+ * In TTFlash only the plane that collects is blocked. Here the commands of a
+ * die run one after the other, so the die's other planes wait, too, and reads
+ * of those can also be rebuilt.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "parity/ops.h"
 
 /*
- * Begins a collection of a plane that is due; false: the plane has to wait, or
- * cannot.
+ * Begins a collection of a plane that is due. False: the plane waits for its
+ * turn, or cannot collect.
  */
 static bool begin(ScarpDrive *drive, uint32_t p)
 {

@@ -1,18 +1,18 @@
 /*
- * Keeping each stripe's parity up to date.
+ * Keeping the parity of each stripe up to date.
  *
- * A stripe is open from the moment a page of it is written or deallocated until
- * a parity of the new contents is on flash. Meanwhile the controller's RAM,
- * which is assumed to be backed by capacitors (as TTFlash's is, FAST 2017),
- * holds the exclusive or of the pages written since. A stripe that was written
- * as a whole gets its parity at once; another waits for more writes until too
- * many stripes are open (ftl.parity_stripes), and then the rest of its pages is
- * read. Neither writes nor flushes wait for this, unless there is no RAM for
- * another stripe.
+ * A stripe is open from the moment when a page of it is written or deallocated,
+ * until a parity of the new contents is on flash. Meanwhile the controller's
+ * RAM has the exclusive or of the pages written since; that RAM is assumed to
+ * be backed by capacitors, as in TTFlash (FAST 2017). A stripe whose pages were
+ * all written gets its parity at once. Another stripe waits for more writes
+ * until too many stripes are open (ftl.parity_stripes); then its other pages
+ * are read. Writes and flushes wait for none of this, unless there is no RAM
+ * for another stripe.
  *
  * A write of a part of a page opens its stripe only when the rest of the page
- * has been read. The stripe gets its place in RAM when the write is taken on:
- * so the write waits for RAM before its read, as other writes do, and never
+ * has been read. The stripe gets its place in RAM when the write is taken on.
+ * So such a write waits for RAM before its read, as other writes do, and never
  * after it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -81,8 +81,8 @@ static ScarpStripe *reserve_place(ScarpDrive *drive, uint32_t index)
 }
 
 /*
- * Releases a stripe's place in RAM, unless the stripe is open or has parts of
- * pages.
+ * Frees a stripe's place in RAM, unless the stripe is open or a part of one of
+ * its pages is being written.
  */
 static void release_place(ScarpDrive *drive, ScarpStripe *stripe)
 {
@@ -184,8 +184,9 @@ static void program(ScarpDrive *drive, ScarpStripe *stripe)
 }
 
 /*
- * Closes a stripe without pages, or programs a complete parity; false: pages
- * are missing. No read or program of the stripe may be on its way.
+ * Closes a stripe whose pages are all unmapped, or programs its parity if the
+ * sum has all pages. False: the sum lacks pages. No read or program of the
+ * stripe may be under way.
  */
 static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
 {
@@ -203,8 +204,8 @@ static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
 }
 
 /*
- * Completes the sum by the pages that were not written: known ones at once, the
- * others by reads.
+ * Adds the pages that the host has not written to the sum: known pages at once,
+ * the others by reads.
  */
 static void read_rest(ScarpDrive *drive, ScarpStripe *stripe)
 {
@@ -255,7 +256,7 @@ void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data)
     }
     if (stripe->have & bit) {
         scarp_mark(drive, stripe_changed_again);
-        clear_sum(drive, stripe); /* the sum has the page's older contents */
+        clear_sum(drive, stripe); /* the sum has older contents of this page */
     }
     scarp_stripe_add(drive, stripe, data);
     stripe->have |= bit;
@@ -284,7 +285,8 @@ static void read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_flash_free(drive, cmd);
     if (!stripe->pending && !settle(drive, stripe)) {
         scarp_mark(drive, stripe_read_again);
-        read_rest(drive, stripe); /* a page was written meanwhile */
+        /* a page was written meanwhile, and cleared the sum */
+        read_rest(drive, stripe);
     }
 }
 
@@ -350,9 +352,9 @@ void scarp_parity_restore(ScarpDrive *drive)
         }
     }
     /*
-     * Saved stripes may be more than the limit, as the buffer's units, promised
-     * to be safe, may be of any number of stripes. Until they are fewer, writes
-     * wait.
+     * The saved stripes may be more than the limit, because the units in the
+     * buffer, which are promised to be safe, may belong to any number of
+     * stripes. Until the stripes are as few as the limit, writes wait.
      */
     drive->parity.most = MAX(drive->parity.limit, drive->parity.n_placed);
 }

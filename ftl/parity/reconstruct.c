@@ -1,14 +1,14 @@
 /*
- * Reads of a drive with parity: from the page itself, or, while its die
+ * Reads of a drive with parity: from the page itself, or, while the page's die
  * collects, from the other pages of its stripe (TTFlash, FAST 2017, GC-tolerant
  * read).
  *
- * A read that finds a collection, or that a collection finds waiting, is
- * considered once. It is rebuilt from the stripe's other pages where these can
- * all be read without waiting for another collection, and sooner than the
- * collection in the way will end. A write to the stripe meanwhile spoils the
- * result, and the read then waits for its die after all. The exclusive or takes
- * no time of its own: it overlaps with the transfers.
+ * A read is considered once: when it meets a collection, or waits when one
+ * begins. It is rebuilt from the other pages of its stripe if none of these
+ * reads would wait for another collection, and all would end before the
+ * collection in the way. If the stripe is written meanwhile, the rebuild is
+ * spoiled, and the read waits for its die after all. The exclusive or takes no
+ * time, as it overlaps with transfers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,7 @@
 
 /* ---- Worth of a rebuild ------------------------------------------------- */
 
-/* Time until a read that comes now would have ended. */
+/* Returns the time until a read that is queued now would end. */
 static int64_t read_ns(const ScarpDrive *drive, uint32_t die)
 {
     int64_t one = (int64_t)drive->desc.command_ns +
@@ -36,8 +36,8 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 
     if (scarp_stripe_known(drive, lpn, &data)) {
         /*
-         * The page was overwritten or deallocated since, so the parity no
-         * longer covers it.
+         * The page was overwritten or deallocated since the read came, so the
+         * parity does not cover it any more.
          */
         scarp_mark(drive, rebuild_overtaken);
         return false;
@@ -66,7 +66,7 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 
 /* ---- The rebuild -------------------------------------------------------- */
 
-/* Compares two pages; NULL: a page of zeroes. */
+/* True when two pages are equal. NULL is a page of zeroes. */
 static bool same(const ScarpDrive *drive, const char *a, const char *b)
 {
     uint32_t bytes = drive->geo.unit_bytes;
@@ -95,7 +95,7 @@ static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
         uint32_t ppn = scarp_map_lookup(drive, scarp_flash_lpn(cmd));
 
         /*
-         * The rebuilt page must equal the page that the read did not wait for.
+         * the rebuilt page must equal the page that the read did not wait for
          */
         if (!same(drive, rebuild->sum, scarp_contents_get(drive, ppn))) {
             scarp_law_broken(drive);
@@ -130,7 +130,7 @@ static void begin(ScarpDrive *drive, ScarpFlashCmd *cmd)
             scarp_stripe_read(drive, rebuild, other, scarp_flash_bytes(cmd));
         }
     }
-    /* The parity at least must be read: the wanted page is mapped. */
+    /* the page is mapped, so its parity is, too, and has to be read */
     g_assert(rebuild->pending);
 }
 
@@ -141,7 +141,7 @@ void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_stripe_add(drive, rebuild, scarp_flash_data(cmd));
     scarp_contents_release(drive, scarp_flash_data(cmd));
     if (!--rebuild->pending) {
-        /* The read that ended last explains the wait. */
+        /* the read that ended last explains the wait */
         scarp_account_add(scarp_flash_account(rebuild->parent),
                           scarp_flash_account(cmd));
         scarp_flash_free(drive, cmd);
@@ -199,7 +199,10 @@ static bool serve(ScarpDrive *drive, ScarpFlashCmd *cmd)
     return true;
 }
 
-/* Reads that already wait would otherwise wait until the collection ends. */
+/*
+ * Rebuilds reads that already wait at the die of a collection that begins:
+ * otherwise they would wait until it ends.
+ */
 static void gc_start(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t n = drive->desc.planes_per_die;

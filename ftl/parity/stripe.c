@@ -1,6 +1,6 @@
 /*
- * Stripes in RAM: which contents of their pages are known, and the exclusive or
- * of those.
+ * Stripes in RAM: which of their pages have known contents, and the exclusive
+ * or of these.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
