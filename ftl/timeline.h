@@ -1,12 +1,13 @@
 /*
  * Timeline: what a drive does, as a trace that Perfetto shows.
  *
- * An observer that turns commands, flash commands and collections into
- * Perfetto's protobuf format (Trace, TracePacket, TrackEvent), to be opened at
- * ui.perfetto.dev or queried with trace_processor.  Tracks: one per channel
- * (who had the bus, and for what), one per plane (array times), one per plane
- * for its collections, and as many for commands as were in flight at once.
- * Flows lead from a command through the flash commands that served it.
+ * A timeline is an observer that writes commands, flash commands and
+ * collections in Perfetto's protobuf format (Trace, TracePacket, TrackEvent),
+ * which ui.perfetto.dev opens and trace_processor queries. Its tracks: one for
+ * each channel (whose transfer, and for what), one for each plane (array
+ * times), one for each plane's collections, and as many for commands as were in
+ * flight at once. Flows lead from a command through the flash commands that
+ * served it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,27 +18,31 @@
 
 typedef struct ScarpTimeline ScarpTimeline;
 
-/* Called with some KiB at a time; the concatenation is the trace. */
+/*
+ * Called with some KiB at a time; all of them, one after the other, are the
+ * trace.
+ */
 typedef void (*ScarpTimelineSink)(void *opaque, const void *bytes, size_t n);
 
 /*
- * Makes a timeline of all that begins in [from_ns, to_ns) of the drive's time.
- * The drive must not outlive its timeline while observed.
+ * Makes a timeline of all that begins at from_ns or later, and before to_ns, in
+ * the drive's time. While the drive is observed, it must not outlive its
+ * timeline.
  */
 ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
                                   int64_t to_ns, ScarpTimelineSink sink,
                                   void *opaque);
 /*
- * Goes on with the drive that comes up, for scarp_on_power_cut(); timeline is a
- * ScarpTimeline.
+ * Lets `timeline`, a ScarpTimeline, go on with the drive that comes up after a
+ * power cut. This is a callback for scarp_on_power_cut().
  */
 void scarp_timeline_follow(void *timeline, const ScarpDrive *drive);
 /*
- * Returns the observer to be set by scarp_set_observer(), or called by another
- * observer.
+ * Returns the observer of the timeline, which the caller gives to
+ * scarp_set_observer(), or calls from an observer of its own.
  */
 ScarpObserver scarp_timeline_observer(ScarpTimeline *timeline);
-/* Passes the buffered bytes to the sink. */
+/* Gives the buffered bytes to the sink. */
 void scarp_timeline_flush(ScarpTimeline *timeline);
 /* Flushes and frees the timeline. */
 void scarp_timeline_free(ScarpTimeline *timeline);

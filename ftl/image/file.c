@@ -1,9 +1,9 @@
 /*
- * An image's file: a head with a table of sections, then the sections, each
- * with a digest.
+ * The file of an image: a head with a table of sections, then the sections,
+ * each with a digest.
  *
- * MD5 by GLib takes 25 ms for the tables of 16 GiB (0.7 GB/s), and keeps GLib
- * the engine's only dependency. The digest finds damage; it proves nobody's
+ * The digests are MD5 by GLib, which takes 25 ms for the tables of 16 GiB (0.7
+ * GB/s), and so needs no other library. They find damage; they prove nobody's
  * identity.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -45,7 +45,7 @@ bool image_create(ImageWriter *writer, const char *path, uint32_t n_sections,
     int fd;
 
     memset(writer, 0, sizeof(*writer));
-    /* Links are followed: the rename would replace the link itself. */
+    /* The rename must replace the file that a link names, not the link. */
     writer->path = realpath(path, NULL);
     if (writer->path && (stat(path, &status) || !S_ISREG(status.st_mode))) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
@@ -69,7 +69,7 @@ bool image_create(ImageWriter *writer, const char *path, uint32_t n_sections,
     }
     writer->sum = g_checksum_new(G_CHECKSUM_MD5);
     writer->bytes = head_bytes;
-    /* The head comes last; until then the file is not an image. */
+    /* The head is written last; until then the file is no image. */
     fseeko(writer->file, head_bytes, SEEK_SET);
     return true;
 }
@@ -301,7 +301,7 @@ uint8_t *image_read_all(ScarpImage *image, const char *name, size_t *n,
     if (!image_read_begin(image, name, error)) {
         return NULL;
     }
-    *n = image->left; /* at most what the file has */
+    *n = image->left; /* never more than the size of the file */
     bytes = g_try_malloc(*n + 1);
     if (!bytes) {
         image_fail(image, error, "no memory for section '%s'", name);

@@ -18,13 +18,14 @@ typedef struct {
     uint8_t digest[IMAGE_DIGEST_BYTES]; /* MD5 of the section */
 } ImageSection;
 
-/* The file's first bytes; its numbers are little endian. */
+/* The first bytes of the file. Numbers are little endian. */
 typedef struct {
     char magic[8];
     uint32_t version;
     uint32_t n_sections;
     uint64_t file_bytes;
-    uint8_t digest[IMAGE_DIGEST_BYTES]; /* of head and table; here: zero */
+    /* of head and table, with zeroes here */
+    uint8_t digest[IMAGE_DIGEST_BYTES];
 } ImageHead;
 
 /* ---- file.c ------------------------------------------------------------ */
@@ -39,15 +40,18 @@ typedef struct {
     ImageSection section[IMAGE_MAX_SECTIONS];
 } ImageWriter;
 
-/* Sections are written in order: begin, put as often as needed, end. */
+/*
+ * Writing. image_create() begins a file of n_sections sections. Each section is
+ * written by image_begin(), image_put() as often as needed, and image_end().
+ */
 bool image_create(ImageWriter *writer, const char *path, uint32_t n_sections,
                   GError **error);
 void image_begin(ImageWriter *writer, const char *name);
 void image_put(ImageWriter *writer, const void *bytes, size_t n);
 void image_end(ImageWriter *writer);
 /*
- * Ends the file and gives it its name: a file of that name is replaced as a
- * whole, or, when anything failed, not touched.
+ * Completes the file and gives it its name. A file of that name is replaced as
+ * a whole, or not touched if anything failed.
  */
 bool image_commit(ImageWriter *writer, GError **error);
 
@@ -55,19 +59,19 @@ struct ScarpImage {
     char *path;
     FILE *file;
     GChecksum *sum;
-    const ImageSection *current; /* the section being read */
-    uint64_t left;               /* its unread bytes */
+    const ImageSection *current; /* the section that is being read */
+    uint64_t left;               /* bytes of that section not read yet */
     uint32_t n_sections;
     ImageSection section[IMAGE_MAX_SECTIONS];
 };
 
-/* Returns NULL for a section that the file does not have. */
+/* Returns the section's entry; NULL: the file has no such section. */
 const ImageSection *image_find(const ScarpImage *image, const char *name);
 bool image_read_begin(ScarpImage *image, const char *name, GError **error);
 bool image_read(ScarpImage *image, void *to, size_t n, GError **error);
-/* False when the section's bytes do not match its digest. */
+/* Ends reading a section. False: its bytes do not match its digest. */
 bool image_read_end(ScarpImage *image, GError **error);
-/* Returns a whole section, with a NUL behind it; g_free() it. */
+/* Returns a whole section with a NUL behind it; g_free() it. */
 uint8_t *image_read_all(ScarpImage *image, const char *name, size_t *n,
                         GError **error);
 bool image_fail(const ScarpImage *image, GError **error, const char *format,
@@ -77,8 +81,8 @@ bool image_fail(const ScarpImage *image, GError **error, const char *format,
 
 void image_put_pages(ImageWriter *writer, ScarpDrive *drive);
 /*
- * Reads page states after the spare areas; image_check_pages() compares them
- * with the written pages later.
+ * Reads the states of pages, after the spare areas. image_check_pages()
+ * compares them with the pages that blocks have written, when those are known.
  */
 bool image_read_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
 bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
@@ -88,8 +92,8 @@ bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
 void image_visit_state(ScarpDrive *drive, ScarpVisit *visit);
 void image_visit_scheme(ScarpDrive *drive, ScarpVisit *visit);
 /*
- * Returns the properties that a drive must share with an image that it starts
- * from.
+ * Returns the properties that a drive must have in common with an image to
+ * start from it.
  */
 char *image_layout_text(const ScarpDrive *drive);
 

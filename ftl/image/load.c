@@ -1,7 +1,7 @@
 /*
- * Starting from an image. The file is not trusted: sizes are compared with the
- * drive's before anything is allocated, and every entry of a table with its
- * range.
+ * Starting from an image. The file is not trusted: its sizes are compared with
+ * the drive's before anything is allocated, and every entry of a table is
+ * compared with its range.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -125,8 +125,8 @@ static bool read_versions(ScarpImage *image, ScarpDrive *drive, GError **error)
 }
 
 /*
- * Reads the valid marks; with the spare areas, the forward map follows from
- * them.
+ * Reads the marks of valid units. With the LPNs in the spare areas they give
+ * the forward map.
  */
 static bool read_marks(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
@@ -160,7 +160,7 @@ static bool read_marks(ScarpImage *image, ScarpDrive *drive, GError **error)
     return true;
 }
 
-/* No unit may lie where no page was programmed. */
+/* Checks that no unit lies in a page that was not programmed. */
 static bool check_written(ScarpImage *image, ScarpDrive *drive,
                           GError **error)
 {
@@ -219,8 +219,8 @@ bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
 /* ---- Data ---------------------------------------------------------------- */
 
 /*
- * True for records of deallocations, and, where power may fail, translation
- * units: an image has their contents even if it has none of the host's data.
+ * True for records of deallocations and, where power may fail, for translation
+ * units. An image has their contents even if it has no data of the host.
  */
 static bool is_record(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -232,8 +232,8 @@ static bool is_record(const ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * True when ppn may have contents: where power may fail superseded units have
- * them, too, until their erase.
+ * True when ppn may have contents. Where power may fail, superseded units have
+ * contents, too, until their block is erased.
  */
 static bool has_contents(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -282,8 +282,9 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
 /* ---- Versions ------------------------------------------------------------ */
 
 /*
- * No version may be of the future, and the flash alone must agree with the
- * marks, except for units whose deallocation was not written to it.
+ * Checks versions: none is of the future, and the map that follows from spare
+ * areas alone is the one that the marks give. Exempt are units whose
+ * deallocation was not written to flash.
  */
 static bool check_versions(ScarpImage *image, ScarpDrive *drive,
                            GError **error)
@@ -326,7 +327,10 @@ static bool check_versions(ScarpImage *image, ScarpDrive *drive,
     return true;
 }
 
-/* Any writer is accepted, and none: the first images had no such section. */
+/*
+ * Accepts any writer. The first images had no such section, so it may be
+ * missing.
+ */
 static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
                         GError **error)
 {
@@ -344,13 +348,15 @@ static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
  * ---- The steps of loading -------------------------------------------------
  */
 
-/* Each step relies on those before it. */
+/* The steps, in an order in which each relies on those before it. */
 static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {
     read_lpns, read_versions, image_read_pages, read_marks, read_state,
     check_written, image_check_pages, read_data, check_versions, read_writer,
 };
 
-/* After a failure the drive is useless: scarp_drive_free() is the undo. */
+/*
+ * Loads an image. After a failure the caller frees the drive: that is the undo.
+ */
 bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {

@@ -1,6 +1,6 @@
 /*
- * Functions of image: saving, and a drive that starts from a file. image owns
- * nothing of a drive; docs/images.md has the file's layout.
+ * Functions of image: saving a drive, and starting a drive from a file. image
+ * owns nothing of a drive; docs/images.md has the layout of the file.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,12 +16,16 @@ void scarp_image_close(ScarpImage *image);
 /* Returns the description of the saved drive; g_free() it. */
 char *scarp_image_description(ScarpImage *image, GError **error);
 /*
- * True when drive, of which only the sizes are set, is of the image's layout
- * class, and the file has tables of its size.
+ * True when the image has the properties of `drive`, of which only the sizes
+ * are set, and tables of its size.
  */
 bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
                       GError **error);
-/* Load the image into a new drive, and later its scheme's state. */
+/*
+ * scarp_image_load() loads the tables of the image into a new drive;
+ * scarp_image_load_scheme() loads the states of policies when the drive has its
+ * scheme.
+ */
 bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error);
 bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
                              GError **error);

@@ -1,5 +1,5 @@
 /*
- * State of each page's cells, where power may fail: a byte for each.
+ * The state of each page's cells, where power may fail: a byte for each page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,7 +25,7 @@ void image_put_pages(ImageWriter *writer, ScarpDrive *drive)
     }
 }
 
-/* Only a programmed page may have units. */
+/* True when a page may have this state: only a programmed page has units. */
 static bool suits(const ScarpDrive *drive, uint32_t page, ScarpPageState state)
 {
     uint32_t ppn = page << drive->geo.page_shift;

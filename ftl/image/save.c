@@ -60,7 +60,7 @@ static void put_versions(ImageWriter *writer, ScarpDrive *drive)
     }
 }
 
-/* Bits lie one after the other, across the borders of blocks. */
+/* Writes a bit for each unit of the drive, without gaps between blocks. */
 static void put_valid(ImageWriter *writer, ScarpDrive *drive)
 {
     uint64_t n = scarp_geometry_units(&drive->geo);
@@ -97,7 +97,7 @@ static void put_lpns(ImageWriter *writer, ScarpDrive *drive)
     }
 }
 
-/* Each stored unit: the PPN, then the unit's bytes. */
+/* Writes each unit that has contents: its PPN, then its bytes. */
 static void put_data(ImageWriter *writer, ScarpDrive *drive)
 {
     for (uint64_t ppn = 0; ppn < scarp_geometry_units(&drive->geo); ppn++) {
@@ -132,7 +132,8 @@ static bool has_pages(const ScarpDrive *drive)
 }
 
 /*
- * The program that wrote the image, for people and for later fixes by version.
+ * Writes which program wrote the image, for people, and for later programs that
+ * must mend what an earlier version wrote.
  */
 static void put_writer(ImageWriter *writer, ScarpDrive *drive G_GNUC_UNUSED)
 {
@@ -145,7 +146,8 @@ static void put_writer(ImageWriter *writer, ScarpDrive *drive G_GNUC_UNUSED)
 static const struct {
     const char *name;
     void (*put)(ImageWriter *writer, ScarpDrive *drive);
-    bool (*wanted)(const ScarpDrive *drive); /* NULL: always */
+    /* NULL: every image has the section */
+    bool (*wanted)(const ScarpDrive *drive);
 } sections[] = {
     { "layout", put_layout, NULL },
     { "describe", put_description, NULL },
@@ -164,7 +166,10 @@ static bool is_wanted(const ScarpDrive *drive, size_t i)
     return !sections[i].wanted || sections[i].wanted(drive);
 }
 
-/* A failure needs no undo: until image_commit() the old file is untouched. */
+/*
+ * Saves a drive. A failure needs no undo, because the old file is not touched
+ * until image_commit().
+ */
 bool scarp_image_save(ScarpDrive *drive, const char *path, GError **error)
 {
     ImageWriter writer;

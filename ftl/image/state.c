@@ -1,13 +1,13 @@
 /*
- * The state of a drive that an image keeps besides its mapping: scalars,
- * blocks, the order of every list of blocks, and the states of the scheme's
+ * The state of a drive that an image has beside the mapping: single values,
+ * blocks, the order of each list of blocks, and the states of the scheme's
  * policies.
  *
- * Lists are kept as the order of their members and built anew from it, so that
- * no image can make a list without an end.
+ * A list is saved as its members in their order, and built anew from them, so
+ * that no image can make a list without an end.
  *
- * Times are of the drive's life, which goes on in a drive that starts from the
- * image, although its clock begins at zero.
+ * Times are of the drive's life. A drive that starts from the image goes on
+ * with that life, although its clock begins at 0.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* 146 years, so that the sum of two times does not overflow. */
+/* 146 years: so the sum of two times does not overflow. */
 #define MAX_LIFE_NS (INT64_MAX / 2)
 
 char *image_layout_text(const ScarpDrive *drive)
@@ -46,8 +46,8 @@ char *image_layout_text(const ScarpDrive *drive)
     }
     if (d->power_cuts) {
         /*
-         * nand.power_cuts, paired_pages and cell_bits determine how far pages
-         * of the same cells are programmed.
+         * These keys decide which pages of the same cells may be programmed at
+         * rest.
          */
         g_string_append_printf(text, "nand.power_cuts=1\nftl.paired_pages=%"
                                G_GUINT64_FORMAT "\nnand.cell_bits=%"
@@ -59,8 +59,8 @@ char *image_layout_text(const ScarpDrive *drive)
     }
     scarp_map_add_class(drive, text);
     /*
-     * Translation units and stripes lie in the planes that ftl.allocation says;
-     * cwdp is not written.
+     * Translation units and stripes lie in the planes that ftl.allocation says.
+     * cwdp, the default, is not written.
      */
     if ((scarp_map_keeps_order(drive) || d->parity_width) &&
         strcmp(scarp_alloc_letters(d), "cwdp")) {
@@ -130,7 +130,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
         break;
     case BLOCK_FULL:
     case BLOCK_OWNED:
-        ok = written; /* the block may have been closed early */
+        ok = written; /* the block may have been closed before it was full */
         break;
     case BLOCK_TRANSLATION:
         ok = written == pages || (written && scarp_media_keeps(drive));
@@ -147,13 +147,16 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
     }
     scarp_block_load(drive, index, state, written,
                      (int64_t)modified_ns - past_ns);
-    /* All written pages count as programmed: no program is on its way. */
+    /* all written pages count as programmed, as no program is under way */
     scarp_media_load_block(drive, index, origin, stream, erases, seq, written);
 }
 
 /* ---- Lists --------------------------------------------------------------- */
 
-/* Visits a member of a list: a block of plane p in this state, named once. */
+/*
+ * Visits a member of a list, and returns it: a block of plane p that is in this
+ * state and is named only once.
+ */
 static uint32_t visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
                              ScarpBlockState state, uint8_t *seen, uint8_t mark,
                              ScarpVisit *visit)
@@ -178,7 +181,7 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     uint32_t n = scarp_plane_erased_blocks(drive, p);
     uint32_t at = scarp_blocks_first_free(drive, p);
 
-    /* The last free block is GC's, and at rest GC has given it back. */
+    /* the last free block is GC's, and GC has none in use at rest */
     scarp_visit_u32(visit, "free blocks of a plane", &n, 1,
                     drive->desc.blocks_per_plane);
     if (visit->loading) {
@@ -212,7 +215,7 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
             scarp_blocks_add_full(drive, index);
         }
     }
-    /* Blocks with equally many valid units have an order of their own. */
+    /* The blocks with equally many valid units have an order of their own. */
     at = SCARP_NONE;
     for (uint32_t i = 0; i < n && !visit->problem; i++) {
         uint32_t index;
@@ -251,7 +254,10 @@ static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     }
 }
 
-/* Blocks of translation units contain nothing else, and are in no list. */
+/*
+ * Checks block b of translation units: it contains nothing else, and is in no
+ * list.
+ */
 static void check_translation(ScarpDrive *drive, uint32_t p, uint32_t b,
                               ScarpVisit *visit)
 {
@@ -273,7 +279,7 @@ static void check_translation(ScarpDrive *drive, uint32_t p, uint32_t b,
     }
 }
 
-/* Every block is in the list of its state. */
+/* Checks that every block is in the lists of its state, and in no other. */
 static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
                           ScarpVisit *visit)
 {
@@ -295,7 +301,7 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
         }
     }
     if (scarp_plane_translation_blocks(drive, p) >
-        drive->geo.translation_blocks) { /* the open one included */
+        drive->geo.translation_blocks) { /* with the open block */
         scarp_visit_fail(visit, "plane %u has %u blocks of translation units; "
                          "at most %u are allowed", p,
                          scarp_plane_translation_blocks(drive, p),
@@ -337,7 +343,10 @@ void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
 
 /* ---- Policies ------------------------------------------------------------ */
 
-/* Returns the drive's policy of this name and these parameters, or NULL. */
+/*
+ * Returns the policy of the drive that has this name and these parameters, or
+ * NULL.
+ */
 static const ScarpPolicy *same_policy(const ScarpDrive *drive,
                                       const char *name, const uint64_t *param,
                                       uint32_t n_params)
@@ -407,7 +416,7 @@ static void load_policy(ScarpDrive *drive, ScarpVisit *visit)
     policy = same_policy(drive, name, param, n_params);
     scarp_mark_if(drive, other_policy_loaded, !policy);
     if (!policy) {
-        return; /* another scheme's state is of no use */
+        return; /* the state of another scheme's policy is of no use */
     }
     if (policy->persist) {
         policy->persist(drive, drive->scheme.state[policy->axis], &inner);

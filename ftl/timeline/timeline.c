@@ -1,9 +1,9 @@
 /*
- * Timeline: the drive's activity, as a trace that Perfetto shows.
+ * Timeline: what a drive does, as a trace that Perfetto shows.
  *
  * Field numbers are those of perfetto's protos/perfetto/trace (trace_packet,
- * track_event/track_event, track_event/track_descriptor); tests/e2e reads the
- * result back by the names of the same fields.
+ * track_event/track_event, track_event/track_descriptor). tests/e2e reads the
+ * trace back by the names of these fields.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -56,7 +56,7 @@ static void put_text(GByteArray *to, unsigned field, const char *text)
     put_bytes(to, field, text, strlen(text));
 }
 
-/* Puts message as a field, and empties it. */
+/* Puts `message` into `to` as a field, and empties `message`. */
 static void put_message(GByteArray *to, unsigned field, GByteArray *message)
 {
     put_bytes(to, field, message->data, message->len);
@@ -85,7 +85,7 @@ enum {
 enum { CATEGORY_HOST = 1, CATEGORY_FLASH, CATEGORY_GC };
 static const char *const categories[] = { "host", "flash", "gc" };
 
-/* Event names: a flash command's are 1 + origin * N_KINDS + kind. */
+/* Numbers of event names. A flash command's is 1 + origin * N_KINDS + kind. */
 enum {
     N_KINDS = 4, NAME_CMD = 32, NAME_GC = 48, NAME_PREMIGRATE, NAME_MERGE,
     NAME_GRANTED = 64,
@@ -98,7 +98,7 @@ static const char *const ops[SCARP_OP__COUNT] = {
     "read", "write", "write zeroes", "deallocate", "flush",
 };
 
-/* Merges: NAME_MERGE + kind. */
+/* Names of merges; a merge's number is NAME_MERGE + its kind. */
 static const char *const merges[] = {
     [SCARP_MERGE_SWITCH] = "switch merge",
     [SCARP_MERGE_PARTIAL] = "partial merge",
@@ -106,7 +106,7 @@ static const char *const merges[] = {
     [SCARP_MERGE_ERASE] = "erase of a log",
 };
 
-/* Names of arguments; a cause's is ARG_CAUSE + cause. */
+/* Numbers of the names of arguments; a cause's is ARG_CAUSE + cause. */
 enum {
     ARG_BLOCK = 1, ARG_PAGE, ARG_DIE, ARG_PLANE, ARG_OFFSET, ARG_LENGTH,
     ARG_STREAM, ARG_NSID, ARG_MOVED, ARG_MULTIPLANE, ARG_SEGMENTS, ARG_ERASES,
@@ -129,7 +129,7 @@ static uint64_t track_uuid(TrackKind kind, uint32_t index)
     return (uint64_t)kind << 32 | index;
 }
 
-/* A row of commands that do not overlap. */
+/* A track of commands that do not overlap. */
 typedef struct {
     int64_t end_ns;
     uint32_t index;
@@ -141,7 +141,7 @@ struct ScarpTimeline {
     ScarpTimelineSink sink;
     void *opaque;
     GByteArray *out, *packet, *message, *part;
-    GHashTable *described; /* uuids of tracks already described */
+    GHashTable *described; /* uuids of tracks that are described */
     GArray *lanes;         /* sorted by end */
     bool granted;          /* the names of grants are interned */
 };
@@ -200,7 +200,10 @@ static void intern_names(ScarpTimeline *t)
 
 /* ---- Tracks ------------------------------------------------------------- */
 
-/* Returns the parent's uuid, or 0; the caller frees *name with g_free(). */
+/*
+ * Returns the uuid of the track's parent, or 0, and sets *name to the track's
+ * name; g_free() it.
+ */
 static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
                                 uint32_t i, char **name)
 {
@@ -220,7 +223,7 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
         *name = g_strdup("dies");
         return track_uuid(TRACK_DRIVE, 0);
     case TRACK_LANE:
-        /* Tracks of one name are shown as one. */
+        /* Perfetto shows tracks of one name as one track. */
         *name = g_strdup("commands");
         return track_uuid(TRACK_HOST, 0);
     case TRACK_CHANNEL:
@@ -243,7 +246,10 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
     g_assert_not_reached();
 }
 
-/* Describes a track and its parents when they are first used. */
+/*
+ * Returns the uuid of a track. Describes the track and its parents when they
+ * are first used.
+ */
 static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
 {
     uint64_t uuid = track_uuid(kind, index), parent;
@@ -273,7 +279,10 @@ static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
 
 /* ---- Slices ------------------------------------------------------------- */
 
-/* Ends the event in t->message with its type and track. */
+/*
+ * Completes the event in t->message: adds its type and track, and puts it into
+ * the trace.
+ */
 static void end_event(ScarpTimeline *t, int64_t time_ns, unsigned type,
                       uint64_t uuid)
 {
@@ -308,9 +317,9 @@ static bool wanted(const ScarpTimeline *t, int64_t begin_ns)
 }
 
 /*
- * Commands come in the order of their ends, so the best lane is the one that
- * ended last before this command began: then there are no more lanes than
- * commands in flight.
+ * Returns the track for a command. Commands come in the order of their ends, so
+ * the best track is the one whose last command ended latest before this one
+ * began: then there are no more tracks than commands in flight.
  */
 static uint32_t take_lane(ScarpTimeline *t, const ScarpCmd *cmd)
 {
@@ -398,8 +407,8 @@ static void gc_done(void *opaque, const ScarpGcRun *run)
 }
 
 /*
- * Interns the names of grants when the first grant comes: other schemes have
- * none.
+ * Puts the names of grants into the trace when the first grant comes: most
+ * schemes have no grants.
  */
 static void intern_grants(ScarpTimeline *t)
 {
@@ -416,7 +425,10 @@ static void intern_grants(ScarpTimeline *t)
     end_packet(t);
 }
 
-/* A grant takes no time: the plane's track shows when the work is done. */
+/*
+ * Shows a grant as an event without duration; the plane's track shows when the
+ * granted work is done.
+ */
 static void gc_granted(void *opaque, const ScarpGcGrant *grant)
 {
     ScarpTimeline *t = opaque;
