@@ -1,11 +1,13 @@
 /*
- * The class of a power cut: a set of what it meets.
+ * The class of a power cut: the set of all that the cut meets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "cuts/class.h"
 
-/* Names in the order of output; a new group begins with a semicolon. */
+/*
+ * Names of the bits, in the order of output. `begins`: a semicolon comes first.
+ */
 static const struct {
     const char *name;
     bool begins;

@@ -1,6 +1,6 @@
 /*
- * Kinds of moments, by what a power cut meets: which flash commands run and
- * whose they are, what the mapping reclaims, and what is in RAM alone.
+ * Classes of moments, by what a power cut meets: which flash commands run, for
+ * whom, what the mapping reclaims, and what only RAM contains.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,11 +13,11 @@ typedef uint32_t CutsClass; /* a bit for each thing that a cut meets */
 
 enum { CUTS_CLASS_BITS = 17 };
 
-/* Returns what a cut would meet now, in any of the drives. */
+/* Returns the class of a cut at this moment: all that it meets in any drive. */
 CutsClass cuts_class(const CutsWalk *walk);
 /*
- * Returns text such as "program of the host, erase; collection; buffered";
- * g_free() it.
+ * Returns the class as text, such as "program of the host, erase; collection;
+ * buffered"; g_free() it.
  */
 char *cuts_class_text(CutsClass class);
 

@@ -1,5 +1,5 @@
 /*
- * The contents of a drive, read piece by piece, as the drive may be large.
+ * The contents of a drive, read piece by piece, because the drive may be large.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,10 +17,12 @@ enum {
 
 static const char zeroes[PIECE_BYTES];
 
-/* A window on the contents, which moves with the sector asked for. */
+/*
+ * A piece of the contents, which is read anew when a sector outside is wanted.
+ */
 typedef struct {
     const CutsDrive *d;
-    uint64_t first, end; /* its sectors */
+    uint64_t first, end; /* the first sector, and the one behind the last */
     char bytes[PIECE_BYTES];
 } Piece;
 
@@ -75,8 +77,8 @@ static uint32_t shown_as(const CutsDrive *d, uint32_t id)
 }
 
 /*
- * True when a write that was under way when power failed has overwritten the
- * last completed one.
+ * True when the sector shows a write that was under way when power failed, and
+ * that has overwritten `last`, the last completed write.
  */
 static bool holds_later(Piece *piece, uint64_t sector, uint32_t last)
 {
@@ -113,7 +115,7 @@ static uint64_t count_lost(Piece *piece)
 
 /* ---- The name of contents ----------------------------------------------- */
 
-/* Returns a name made from the units that differ from those before the run. */
+/* Returns a name made of the units that differ from those before the run. */
 static char *name_of(Piece *piece)
 {
     const CutsDrive *d = piece->d;

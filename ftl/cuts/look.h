@@ -9,22 +9,22 @@
 #include "cuts/rerun.h"
 
 typedef struct {
-    char *story; /* how they break the contract; NULL: not */
+    char *story; /* how the contents break the contract; NULL: they do not */
     /*
-     * Sectors with neither the last write that had completed there nor one that
-     * was under way. The contract allows most of these.
+     * Number of sectors that show neither the last completed write nor one that
+     * was under way. The contract permits most of these.
      */
     uint64_t lost;
-    char *name; /* equal for equal contents of this run */
+    char *name; /* equal contents in this run have equal names */
 } CutsLook;
 
-/* Looks at a drive that is ready, and whose host is gone. */
+/* Looks at a drive that is ready and has lost its host. */
 void cuts_look(CutsDrive *d, CutsLook *look);
 void cuts_look_clear(CutsLook *look);
 
 /*
- * Writes the contents to a sparse file NAME.raw in folder, unless it exists.
- * False and *error set: it could not be written.
+ * Writes the contents to a sparse file NAME.raw in the folder, if there is
+ * none. False, with *error set: the file could not be written.
  */
 bool cuts_look_keep(const CutsDrive *d, const CutsLook *look,
                     const char *folder, GError **error);

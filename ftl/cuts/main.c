@@ -1,8 +1,9 @@
 /*
  * scarp-cuts: power cuts in a recorded run, without a guest
  *
- * The run is repeated twice on its drives: first to list its moments, and to
- * check that it is the same run; then each cut is tried at its moment.
+ * The run is repeated twice on its drives. The first time lists the moments of
+ * the run, and checks that it is the same run. The second time tries each cut
+ * at its moment.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -158,11 +159,11 @@ static bool walk_begin(CutsWalk *walk, const Run *run, bool judged,
 
 /* ---- The choice of cuts ------------------------------------------------- */
 
-/* Findings of the first repetition. */
+/* Results of the first repetition. */
 typedef struct {
     CutsSample *sample; /* of the moments that --count chooses from */
     uint64_t moments;
-    bool is_volatile;   /* of the drives, which are alike */
+    bool is_volatile;   /* of each drive: they are alike */
     uint64_t bytes;
 } Survey;
 
@@ -189,7 +190,8 @@ static bool survey(const Run *run, Survey *seen, GError **error)
 }
 
 /*
- * A cut, and the moment of its recovery at which power fails again; 0: never.
+ * A cut that is wanted. again is the moment of its recovery at which power
+ * fails again; 0: it does not.
  */
 typedef struct {
     uint64_t cut, again;
@@ -210,7 +212,7 @@ static bool number(const char *text, uint64_t least, uint64_t *value)
     return g_ascii_string_to_unsigned(text, 10, least, G_MAXINT64, value, NULL);
 }
 
-/* Parses A, A-B, or A+M. */
+/* Parses a wanted cut or cuts: A, A-B, or A+M. */
 static bool parse_part(const char *text, uint64_t *first, uint64_t *last,
                        uint64_t *again)
 {

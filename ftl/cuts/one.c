@@ -1,5 +1,5 @@
 /*
- * A cut, from the failure of power to the line of output about it.
+ * One cut, from the failure of power to the line of output about it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 typedef struct {
-    uint64_t cut, again;  /* again 0: power failed once */
-    int64_t failed_ns, at_ns; /* time of the first failure, and of the last */
-    CutsClass class;      /* what the last failure met */
-    uint64_t torn, cmds;  /* torn pages; commands under way at the first */
+    uint64_t cut, again;  /* again 0: power failed only once */
+    int64_t failed_ns, at_ns; /* when power failed first, and last */
+    CutsClass class;      /* the class of the last failure */
+    uint64_t torn, cmds;  /* torn pages; commands under way first */
 } Cut;
 
 static uint64_t sum(const CutsWalk *walk, size_t field)
@@ -48,8 +48,8 @@ static void fail_power(CutsWalk *walk, Cut *cut)
 }
 
 /*
- * Runs up to moments moments, or until all drives are ready; returns what went
- * wrong, or NULL.
+ * Lets the drives recover for so many moments, or until all are ready. Returns
+ * what went wrong, or NULL.
  */
 static char *recover(CutsWalk *walk, uint64_t moments)
 {
@@ -65,8 +65,8 @@ static char *recover(CutsWalk *walk, uint64_t moments)
 }
 
 /*
- * Returns a fault that the engine must never show, whatever the host was
- * promised; or NULL.
+ * Returns a fault that no drive may show, whatever the host was promised; or
+ * NULL.
  */
 static char *fault_of(const CutsWalk *walk, int64_t ready_ns)
 {
@@ -147,8 +147,8 @@ static char *keep(CutsWalk *walk, const CutsHow *how, const CutsLook *looks)
 }
 
 /*
- * Writes the line, when the drives have recovered, or fault says what went
- * wrong.
+ * Writes the line about the cut. The drives have recovered; otherwise fault
+ * says what went wrong.
  */
 static void tell(CutsWalk *walk, const CutsHow *how, const Cut *cut,
                  char *fault, FILE *out)
@@ -199,8 +199,8 @@ static void cut_again(CutsWalk *walk, const CutsHow *how, Cut *cut,
 }
 
 /*
- * Forks a process that waits until it is told at which moment to fail again, or
- * not to.
+ * Forks a process that waits for the moment at which power is to fail again.
+ * The parent writes that moment to *tell_fd; 0: it does not fail again.
  */
 static pid_t fork_again(CutsWalk *walk, const CutsHow *how, Cut *cut, int *tell_fd,
                         FILE *out)
@@ -246,7 +246,7 @@ void cuts_one(CutsWalk *walk, const CutsHow *how, FILE *out)
     }
     fault = recover(walk, UINT64_MAX);
     /*
-     * The drives are ready at the last moment, so power fails again before it.
+     * At the last moment the drives are ready, so power fails again before it.
      */
     if (!fault && walk->moment > 1) {
         again = 1 + scarp_random_below(&random, walk->moment - 1);

@@ -1,6 +1,7 @@
 /*
- * A cut: power fails, the drives recover, and their contents are judged. Each
- * cut has a process of its own, as the run goes on without it.
+ * One cut: power fails, the drives recover, and their contents are judged. Each
+ * cut is tried in a process of its own, because the run goes on without the
+ * cut.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,14 +14,15 @@
 
 typedef struct {
     uint64_t again; /* moment of recovery when power fails again */
-    bool twice;     /* again 0: also fail at a drawn moment */
+    bool twice;     /* if again is 0: fail again, at a drawn moment */
     uint64_t seed;
-    const char *contents; /* folder for contents, or NULL */
-    const char *image;    /* file for the first drive at rest, or NULL */
+    const char *contents; /* folder for contents after cuts, or NULL */
+    const char *image;    /* file for the first drive's image, or NULL */
 } CutsHow;
 
 /*
- * Writes a line of JSON for each cut to out: docs/powercut.md has its members.
+ * Tries the cut, and writes a line of JSON to out, or two lines if power fails
+ * twice. docs/powercut.md has the members.
  */
 void cuts_one(CutsWalk *walk, const CutsHow *how, FILE *out);
 

@@ -1,5 +1,5 @@
 /*
- * Processes, each with a pipe of its own.
+ * Child processes, each with a pipe to this one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,7 +22,7 @@ typedef struct {
 struct CutsPool {
     uint32_t at_once;
     FILE *out;
-    GPtrArray *children; /* in the order of their begin */
+    GPtrArray *children; /* in the order in which they began */
 };
 
 CutsPool *cuts_pool_new(uint32_t at_once, FILE *out)
@@ -42,7 +42,10 @@ void cuts_pool_free(CutsPool *pool)
     g_free(pool);
 }
 
-/* Ends a child's record; a line tells of a process that died without one. */
+/*
+ * Waits for the end of a child whose pipe is closed. If the child died, adds a
+ * line that says so.
+ */
 static void bury(Child *child)
 {
     int status;
@@ -74,7 +77,8 @@ static void listen_to(Child *child)
 }
 
 /*
- * Writes the lines of processes that have ended, in the order of their begin.
+ * Writes the lines of children that have ended, in the order in which the
+ * children began.
  */
 static void tell_ended(CutsPool *pool)
 {
@@ -103,7 +107,7 @@ static void listen_to_all(CutsPool *pool)
         fds[i] = (struct pollfd) { .fd = child->fd, .events = POLLIN };
     }
     if (poll(fds, n, -1) < 0) {
-        return; /* a signal, which the caller checks */
+        return; /* a signal came, which the caller notices */
     }
     for (guint i = 0; i < n; i++) {
         if (fds[i].revents) {
@@ -133,7 +137,7 @@ bool cuts_pool_fork(CutsPool *pool, uint64_t cut, FILE **out, GError **error)
         listen_to_all(pool);
     }
     *out = NULL;
-    /* The child would write the buffered output once more. */
+    /* The child would write what is buffered here once more. */
     fflush(pool->out);
     if (pipe(fds)) {
         pid = -1;

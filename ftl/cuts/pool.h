@@ -1,6 +1,6 @@
 /*
- * Processes that each try one cut, at_once of them at a time; their lines come
- * out in the order in which they were begun.
+ * Child processes that each try one cut, at most at_once at a time. Their lines
+ * are written in the order in which they began.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,14 +15,14 @@
 typedef struct CutsPool CutsPool;
 
 CutsPool *cuts_pool_new(uint32_t at_once, FILE *out);
-/* Frees the pool, which must be empty. */
+/* Frees the pool. All its processes have ended. */
 void cuts_pool_free(CutsPool *pool);
 
 /*
- * Waits for a place and forks. In the new process *out takes its lines, and it
- * ends with cuts_pool_child_end(); in the parent *out is NULL. If the process
- * dies, a line names its cut. False and *error set: the host has no process for
- * it.
+ * Waits until fewer than at_once processes run, and forks. In the child *out
+ * takes lines, and the child ends by cuts_pool_child_end(). In the parent *out
+ * is NULL. If the child dies, a line names its cut. False, with *error set: the
+ * host has no process left.
  */
 bool cuts_pool_fork(CutsPool *pool, uint64_t cut, FILE **out, GError **error);
 void cuts_pool_child_end(FILE *out) G_GNUC_NORETURN;

@@ -1,6 +1,6 @@
 /*
- * A recorded run of a drive: a command log, and the written bytes (a data log,
- * or made up where there is none).
+ * A recorded run of a drive: its command log, and the written bytes, which come
+ * from a data log or are made up.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,19 +11,19 @@
 
 typedef struct {
     CmdLogRow cmd;
-    uint64_t data_at; /* a write's place in the data log */
+    uint64_t data_at; /* offset of a write's bytes in the data log */
 } CutsRow;
 
 typedef struct {
     const char *path;  /* of the command log */
-    GArray *rows;      /* CutsRow, in the order of submission */
+    GArray *rows;      /* of CutsRow, in the order of submission */
     GMappedFile *file; /* the data log; NULL: bytes are made up */
-    const char *bytes; /* the data log's bytes behind its header */
+    const char *bytes; /* first byte behind the data log's header */
 } CutsRecord;
 
 /*
- * Opens a run. data_path NULL: each sector's bytes tell which write they are
- * of.
+ * Opens a run. data_path NULL: the bytes of each sector tell which write put
+ * them there.
  */
 CutsRecord *cuts_record_open(const char *path, const char *data_path,
                              GError **error);
@@ -35,16 +35,13 @@ static inline const CutsRow *cuts_row(const CutsRecord *record, guint row)
 }
 
 /*
- * True when the drive can take the run's commands; false and *error set: one
- * that it cannot.
+ * True when the drive can take all commands of the run. False, with *error set:
+ * the line names a command that it cannot take.
  */
 bool cuts_record_fits(const CutsRecord *record, const ScarpDrive *drive,
                       GError **error);
 
-/*
- * Copies the 512 bytes that the row's write put into this sector of the drive
- * to out.
- */
+/* Copies the bytes that the write of this row put into the sector to out. */
 void cuts_record_sector(const CutsRecord *record, guint row, uint64_t sector,
                         void *out);
 

@@ -1,6 +1,6 @@
 /*
  * Repeats a recorded run on its drive. Each command must end at its recorded
- * time: only then a power cut meets what it would have met in the run.
+ * time; only then does a power cut meet what it would have met in the run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,8 +22,8 @@ static bool is_zero(const char *bytes, size_t n)
 }
 
 /*
- * Keeps the contents before the run, if there are any: most drives were aged
- * without.
+ * Saves the contents before the run, if there are any. Most drives were aged
+ * without contents.
  */
 static void keep_before(CutsDrive *d)
 {
@@ -171,7 +171,7 @@ static void submit(CutsDrive *d)
     }
 }
 
-/* Notes the contents that the drive has promised the host by a completion. */
+/* Notes which write each sector must show, as its completion has promised. */
 static void note_last(CutsDrive *d, const ScarpCmd *cmd, uint32_t id)
 {
     uint64_t first = cmd->offset_bytes / SCARP_SECTOR_BYTES;
@@ -240,7 +240,7 @@ int64_t cuts_drive_next_ns(const CutsDrive *d)
 bool cuts_drive_run(CutsDrive *d, int64_t now_ns, GError **error)
 {
     while (cuts_drive_next_ns(d) <= now_ns) {
-        /* At one time completions come before submissions. */
+        /* at one time completions come before submissions */
         if (scarp_next_event_ns(d->drive) <= due_ns(d)) {
             scarp_run_until_done(d->drive, MIN(due_ns(d), now_ns));
         } else {
@@ -268,7 +268,7 @@ void cuts_drive_leave(CutsDrive *d)
         d->left_from = MIN(d->left_from, flying->row);
     }
     d->at = d->record->rows->len;
-    /* The power cut made the drive forget its commands. */
+    /* the drive has forgotten its commands at the power cut */
     while (d->flying->len) {
         g_ptr_array_add(d->idle, g_ptr_array_steal_index_fast(d->flying, 0));
     }

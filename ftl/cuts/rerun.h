@@ -14,20 +14,22 @@ typedef struct {
     ScarpDrive *drive;
     const CutsRecord *record;
     guint at;                /* the next row to submit */
-    GPtrArray *flying, *idle; /* commands */
+    GPtrArray *flying, *idle; /* commands under way, and unused ones */
     bool is_volatile;         /* completed writes need not be durable */
-    /* The members below are set only for drives that are judged. */
+    /* The members below are set only if the drive is judged. */
     ScarpContract *contract;
     uint32_t *last; /* [sector]: last completed write; 0: none */
     char *before;   /* contents when the run began; NULL: zeroes */
     uint64_t sectors;
-    bool left;       /* the host is gone, */
-    int64_t left_ns; /* since this time; commands under way then are among */
-    guint left_from, left_to; /* the rows left_from to left_to - 1 */
+    bool left;       /* the host is gone (cuts_drive_leave()) */
+    int64_t left_ns; /* since when */
+    /* commands under way then are in these rows: left_from to left_to - 1 */
+    guint left_from, left_to;
 } CutsDrive;
 
 /*
- * Begins at the time at which the run began. judged: keeps the contract, too.
+ * Makes the drive, with its clock at the time at which the run began. judged:
+ * the contract is kept, too.
  */
 bool cuts_drive_begin(CutsDrive *d, const CutsRecord *record,
                       const ScarpConfig *config, bool judged, GError **error);
@@ -36,16 +38,18 @@ void cuts_drive_end(CutsDrive *d);
 /* Returns the time of the next event or command; SCARP_TIME_NEVER: none. */
 int64_t cuts_drive_next_ns(const CutsDrive *d);
 /*
- * Runs up to now_ns. False and *error set: a command ended at another time than
- * in the run.
+ * Runs the drive up to now_ns. False, with *error set: a command ended at
+ * another time than in the run.
  */
 bool cuts_drive_run(CutsDrive *d, int64_t now_ns, GError **error);
-/* Ends the host's submissions. */
+/*
+ * Ends the host's submissions. Commands under way then may or may not be done.
+ */
 void cuts_drive_leave(CutsDrive *d);
 
 /*
- * Return the contract's ids: of a row's write, and of the contents before the
- * run.
+ * Return the contract's ids of the write of a row, and of the contents before
+ * the run.
  */
 static inline uint32_t cuts_id(guint row)
 {

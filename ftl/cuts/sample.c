@@ -1,5 +1,5 @@
 /*
- * A sample of moments: kinds first, the rest evenly.
+ * A sample of moments: one of each class first, the others evenly.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 struct CutsSample {
     uint64_t random;
     uint64_t first, n; /* first moment, and their number */
-    GArray *kinds;     /* CutsKind */
+    GArray *kinds;     /* of CutsKind */
     GHashTable *where; /* by class: index in kinds, plus 1 */
 };
 
@@ -46,7 +46,9 @@ void cuts_sample_add(CutsSample *sample, uint64_t moment, CutsClass class)
     }
     kind = &g_array_index(sample->kinds, CutsKind, at - 1);
     kind->moments++;
-    /* Each moment has the same chance, though their number is not known yet. */
+    /*
+     * Gives each moment of the class the same chance, while their number grows.
+     */
     if (!scarp_random_below(&sample->random, kind->moments)) {
         kind->chosen = moment;
     }
@@ -82,7 +84,7 @@ GArray *cuts_sample_choose(const CutsSample *sample, uint64_t count)
     uint64_t rest, at;
 
     count = MIN(count, sample->n);
-    /* An even distribution would miss rare kinds. */
+    /* evenly chosen moments alone would miss rare classes */
     g_array_sort(kinds, by_rarity);
     for (guint i = 0; i < MIN(count, kinds->len); i++) {
         at = g_array_index(kinds, CutsKind, i).chosen;

@@ -1,5 +1,5 @@
 /*
- * The choice of cuts: one of each kind of moment, as far as count allows, and
+ * The choice of cuts: one of each class of moments, as far as count allows, and
  * the others evenly over the run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -13,20 +13,26 @@ typedef struct CutsSample CutsSample;
 
 typedef struct {
     CutsClass class;
-    uint64_t moments; /* of this kind */
-    uint64_t chosen;  /* one of them, drawn at random */
+    uint64_t moments; /* number of moments of this class */
+    uint64_t chosen;  /* one of these moments, drawn at random */
 } CutsKind;
 
 CutsSample *cuts_sample_new(uint64_t seed);
 void cuts_sample_free(CutsSample *sample);
 
-/* Adds a moment; moments come in their order, from any first number. */
+/* Adds a moment. Moments are added in their order, from any first number on. */
 void cuts_sample_add(CutsSample *sample, uint64_t moment, CutsClass class);
 
-/* Returns CutsKind in the order of appearance; owned by the sample. */
+/*
+ * Returns an array of CutsKind, in the order of first moments. The sample owns
+ * it.
+ */
 const GArray *cuts_sample_kinds(const CutsSample *sample);
 
-/* Returns at most count of the moments, uint64_t, in their order; unref it. */
+/*
+ * Returns an array of moments (uint64_t) in their order, at most count; unref
+ * it.
+ */
 GArray *cuts_sample_choose(const CutsSample *sample, uint64_t count);
 
 #endif /* SCARP_CUTS_SAMPLE_H */

@@ -1,5 +1,5 @@
 /*
- * Walks all drives of a run from moment to moment.
+ * Runs all drives of a run together, from moment to moment.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -45,7 +45,8 @@ void cuts_walk_cut(CutsWalk *walk)
         scarp_run(d->drive, at_ns);
         cuts_drive_leave(d);
         d->drive = scarp_power_cut(d->drive, NULL);
-        g_assert(d->drive); /* cuts_drive_begin() checked power_cuts */
+        /* cuts_drive_begin() has checked that power may fail */
+        g_assert(d->drive);
     }
     walk->now_ns = at_ns;
     walk->moment = 0;

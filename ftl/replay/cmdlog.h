@@ -1,5 +1,6 @@
 /*
- * Command logs: one row per command, as the device and the replayer write them.
+ * Command logs: one row for each command, as the device and the replayer write
+ * them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,8 +12,8 @@
 #include <stdio.h>
 
 /*
- * The header, little endian. Each CmdLogRow is followed by cause_ns[causes].
- * docs/logs.md has the layout.
+ * The header of a log, little endian. Behind each CmdLogRow come causes values
+ * of cause_ns. docs/logs.md has the layout.
  */
 typedef struct {
     char magic[8];
@@ -27,18 +28,19 @@ typedef struct {
     uint8_t op, status;
     uint16_t stream;
     uint32_t nsid, order;
-    int64_t deadline_ns; /* from the submission on; 0: none */
+    int64_t deadline_ns; /* from submit_ns on; 0: no deadline */
 } CmdLogRow;
 
-/* CmdLogRow.order: the order of submission (it may wrap), and two flags. */
+/* CmdLogRow.order: number of the submission (it may wrap), and two flags. */
 #define CMDLOG_ORDER_MASK 0x3fffffffu
-#define CMDLOG_EVENTS_FIRST (1u << 30) /* always: submit_ns' events came */
+/* always set: at submit_ns, events first */
+#define CMDLOG_EVENTS_FIRST (1u << 30)
 #define CMDLOG_FUA (1u << 31)
 
 #define CMDLOG_MAGIC "SCARPCM1"
 #define CMDLOG_VERSION 3
 
-/* A collected victim in the log of collections (the device's gc-log). */
+/* A row of the log of collections (the device's gc-log). */
 typedef struct {
     int64_t begin_ns, end_ns;
     uint32_t die, plane, victim_block, moved_units;
@@ -53,7 +55,10 @@ void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order);
 void gclog_write_header(FILE *file);
 void gclog_write(FILE *file, const ScarpGcRun *run);
 
-/* Called for each row of a log, checked, in the order of completion. */
+/*
+ * Called for each row of a log, in the order of completion. The row has been
+ * checked.
+ */
 typedef void (*CmdLogEach)(void *opaque, const CmdLogRow *row);
 bool cmdlog_each(const char *path, CmdLogEach each, void *opaque,
                  GError **error);

@@ -1,5 +1,5 @@
 /*
- * NVMe's contract for a power cut, command by command.
+ * NVMe's contract for power cuts, kept command by command.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,34 +10,38 @@
 #define NEVER UINT64_MAX
 #define NONE UINT32_MAX
 
-/* A command. Moments are numbers of submissions and completions. */
+/*
+ * A command. A moment is the number of a submission or completion, all counted
+ * together.
+ */
 typedef struct {
     ScarpOp op;
     bool fua;
-    bool durable; /* FUA, or no cache: durable since it ended */
-    int64_t submit_ns, complete_ns; /* complete_ns: -1 until it has completed */
-    uint64_t first, end;            /* sectors that it writes */
+    bool durable; /* durable at its end: FUA, or no cache */
+    int64_t submit_ns, complete_ns; /* complete_ns: -1 while under way */
+    /* sectors that it writes: first to end - 1 */
+    uint64_t first, end;
     uint64_t begins, ends;
 } Command;
 
-/* A version that a sector may hold. */
+/* A version of a sector's contents. */
 typedef struct {
-    uint32_t id;      /* the write's; 0: zeroes from the beginning */
-    uint32_t command; /* NONE: there, and durable, in the beginning */
+    uint32_t id;      /* the write's id; 0: zeroes at the beginning */
+    uint32_t command; /* NONE: was there, and durable, at the beginning */
     uint32_t next;
 } Version;
 
 struct ScarpContract {
     ScarpTerms terms;
-    uint32_t *head;    /* [sector]: Version */
-    uint32_t *left;    /* [sector]: versions to come until a prune */
+    uint32_t *head;    /* [sector]: the newest Version */
+    uint32_t *left;    /* [sector]: versions until the next prune */
     GArray *versions;  /* Version */
-    uint32_t spare;    /* Version, unused ones */
-    GArray *commands;  /* Command; each has many Versions */
+    uint32_t spare;    /* the first of the unused Versions */
+    GArray *commands;  /* of Command; each may have many Versions */
     GHashTable *told;  /* by id: index in commands, plus 1 */
     uint64_t now;
-    uint64_t flushed;  /* commands that ended before are durable */
-    uint32_t flush_id; /* the flush that made them so */
+    uint64_t flushed;  /* commands that ended before this are durable */
+    uint32_t flush_id; /* the flush that set `flushed` */
 };
 
 #define VERSION(contract, i) g_array_index((contract)->versions, Version, i)
@@ -135,7 +139,10 @@ static Command *told_of(const ScarpContract *contract, uint32_t id)
     return place ? &COMMAND(contract, place - 1) : NULL;
 }
 
-/* Returns NULL for a version that was there in the beginning. */
+/*
+ * Returns the command of a version; NULL: the version was there at the
+ * beginning.
+ */
 static const Command *command_of(const ScarpContract *contract,
                                  const Version *version)
 {
@@ -151,7 +158,8 @@ static uint64_t begins(const ScarpContract *contract, const Version *version)
 }
 
 /*
- * Sets the sectors that cmd writes; a deallocation writes those of whole units.
+ * Sets first and end to the sectors that cmd writes. A deallocation changes
+ * only whole units.
  */
 static void range_of(const ScarpContract *contract, const ScarpCmd *cmd,
                      uint64_t *first, uint64_t *end)
@@ -170,7 +178,7 @@ static void range_of(const ScarpContract *contract, const ScarpCmd *cmd,
     }
 }
 
-/* True when the version's command had ended before that moment. */
+/* True when the command of the version had ended before that moment. */
 static bool is_over(const ScarpContract *contract, const Version *version,
                     uint64_t moment)
 {
@@ -187,7 +195,9 @@ static bool is_durable(const ScarpContract *contract, const Version *version)
                         (command->durable || command->ends < contract->flushed));
 }
 
-/* Returns the moment at which the last durable version began. */
+/*
+ * Returns the moment at which the command of the newest durable version began.
+ */
 static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
 {
     uint64_t latest = 0;
@@ -202,9 +212,9 @@ static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
 }
 
 /*
- * Drops versions that a durable one has followed. The next prune comes when
- * there are twice as many versions as this one leaves: so its cost for each
- * write is constant, however many are under way.
+ * Drops versions that are older than a durable one. The next prune comes when
+ * there are twice as many versions as this one leaves. So the cost of pruning
+ * is constant for each write, however many writes are under way.
  */
 static void prune(ScarpContract *contract, uint64_t sector)
 {
@@ -254,7 +264,7 @@ void scarp_contract_complete(ScarpContract *contract, uint32_t id,
 
     contract->now++;
     if (!told) {
-        return; /* its command is from before a power cut */
+        return; /* this command was submitted before a power cut */
     }
     told->complete_ns = complete_ns;
     told->ends = contract->now;
@@ -272,7 +282,7 @@ typedef struct {
     void *opaque;
 } Judge;
 
-/* True when the version's contents are zeroes. */
+/* True when the version is zeroes. */
 static bool is_zeroes(const ScarpContract *contract, const Version *version)
 {
     const Command *command = command_of(contract, version);
@@ -286,7 +296,10 @@ static bool shows(const Judge *judge, uint64_t sector, const Version *version)
                         is_zeroes(judge->contract, version) ? 0 : version->id);
 }
 
-/* True when the sector shows a version that had not ended at that moment. */
+/*
+ * True when the sector shows a version whose command had not ended at that
+ * moment.
+ */
 static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
 {
     const ScarpContract *contract = judge->contract;
@@ -301,7 +314,10 @@ static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
     return false;
 }
 
-/* Names the last flush, though an earlier one may have sufficed. */
+/*
+ * Adds to the story the flush that completed last. An earlier one may have been
+ * enough.
+ */
 static void tell_flush(const ScarpContract *contract, GString *story)
 {
     const Command *flush = told_of(contract, contract->flush_id);
@@ -376,7 +392,10 @@ static char *tell_sector(const Judge *judge, uint64_t sector)
     return g_string_free(story, false);
 }
 
-/* True for a write inside one unit, of more than a sector. */
+/*
+ * True for a write of two sectors or more inside one unit: it is done as a
+ * whole or not at all.
+ */
 static bool is_atomic(const ScarpContract *contract, const Command *told)
 {
     uint64_t n = contract->terms.unit_sectors;
@@ -386,8 +405,8 @@ static bool is_atomic(const ScarpContract *contract, const Command *told)
 }
 
 /*
- * True when another permitted version has the same contents: then the sector
- * need not show this one.
+ * True when the sector shows the contents of another permitted version, so that
+ * it need not show this one.
  */
 static bool shows_other(const Judge *judge, uint64_t sector,
                         const Version *version)
@@ -407,7 +426,8 @@ static bool shows_other(const Judge *judge, uint64_t sector,
 }
 
 /*
- * Returns a story if the sector shows a write of which another sector is older.
+ * Returns a story if the sector shows this version, and another sector of the
+ * same atomic write shows an older one; or NULL.
  */
 static char *shorn(const Judge *judge, uint64_t sector, const Version *version)
 {

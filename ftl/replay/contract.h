@@ -1,14 +1,15 @@
 /*
  * NVMe's contract: what a drive may contain after a power cut.
  *
- * Each sector holds the last write that was made durable, or one that was
- * submitted later; and of a write inside one unit (AWUPF) all sectors, or none.
- * A write is durable when it has completed with FUA, when a flush that was
- * submitted after it had completed has itself completed, or, on a drive whose
- * cache does not forget (no cache, or enough energy), when it has completed.
- * Otherwise sectors are independent of each other.
+ * Each sector contains the last write that was durable, or a write that was
+ * submitted later. Of a write inside one unit (AWUPF) all sectors are written,
+ * or none. Sectors are independent of each other otherwise.
  *
- * The contract knows the commands and nothing of the drive.
+ * A write is durable when it has completed with FUA; when a flush that was
+ * submitted after the write's completion has completed; or, on a drive whose
+ * cache is not lost (no cache, or enough energy), when it has completed.
+ *
+ * The contract knows the commands, and nothing of the drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,9 +22,11 @@ typedef struct ScarpContract ScarpContract;
 
 typedef struct {
     uint64_t sectors;      /* of the drive */
-    uint32_t unit_sectors; /* aligned group that is written as a whole */
-    bool is_volatile;      /* completed does not mean durable */
-    /* Deallocated sectors are zeroes, as durable as if they were written. */
+    uint32_t unit_sectors; /* aligned sectors that are written as a whole */
+    bool is_volatile;      /* a completed write need not be durable */
+    /*
+     * Deallocated sectors are zeroes. A deallocation is durable as a write is.
+     */
     bool deallocates;
 } ScarpTerms;
 
@@ -32,15 +35,15 @@ ScarpContract *scarp_contract_copy(const ScarpContract *contract);
 void scarp_contract_free(ScarpContract *contract);
 
 /*
- * Starts the contract anew: found[sector] is the id of the write that is there,
- * and durable; 0: none. No other id is in use.
+ * Begins the contract anew. found[sector] is the id of the write whose contents
+ * are there and durable; 0: none. The caller may use any other id again.
  */
 void scarp_contract_begin(ScarpContract *contract, const uint32_t *found);
 
 /*
- * Reports a submission, and a completion, in the order in which they happen;
- * the caller chooses id, which must not be 0. Reads may be reported, and have
- * no effect.
+ * Tell the contract of a submission, and of a completion, in the order in which
+ * they happen. The caller chooses the id, which must not be 0. Reads may be
+ * told, and change nothing.
  */
 void scarp_contract_submit(ScarpContract *contract, const ScarpCmd *cmd,
                            uint32_t id);
@@ -48,16 +51,16 @@ void scarp_contract_complete(ScarpContract *contract, uint32_t id,
                              int64_t complete_ns);
 
 /*
- * True when the sector has the contents that write id put there; id 0: zeroes,
- * or the contents when the contract began. Several writes may have put the
- * same.
+ * True when the sector has the contents that the write with this id put there.
+ * id 0: zeroes, or the contents at the beginning. Several writes may have put
+ * the same contents.
  */
 typedef bool (*ScarpHolds)(void *opaque, uint64_t sector, uint32_t id);
 
 /*
- * Judges the sectors after a power cut. NULL: all are permitted. Otherwise the
- * story of one that is not; free it with g_free(). The contract does not
- * change: scarp_contract_begin() restarts it for a drive that goes on.
+ * Judges all sectors after a power cut. NULL: all are permitted. Otherwise the
+ * return value is the story of one that is not; g_free() it. The contract is
+ * unchanged; scarp_contract_begin() starts it anew for a drive that goes on.
  */
 char *scarp_contract_judge(ScarpContract *contract, ScarpHolds holds,
                            void *opaque);

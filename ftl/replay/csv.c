@@ -1,6 +1,6 @@
 /*
- * The user's own tables: each column's meaning and unit, and the words for the
- * operations.
+ * Tables of the user's own: which column means what in which unit, and the
+ * words for operations.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -41,8 +41,8 @@ static const Word separators[] = {
     { "bar", '|' },
 };
 /*
- * Keys that name the words for operations; without them a word's first letter
- * counts.
+ * Keys that give the words for operations. Without such a key, the first letter
+ * of a word tells the operation.
  */
 static const Word op_keys[] = {
     { "read", SCARP_OP_READ }, { "write", SCARP_OP_WRITE },
@@ -55,15 +55,16 @@ static const Word op_letters[] = {
 };
 
 struct CsvFormat {
-    uint32_t column[COLUMN__COUNT]; /* from 1; 0: the table has none */
-    int64_t scale[COLUMN__COUNT];   /* ns or bytes of a unit */
-    uint32_t last;                  /* last column in use */
+    /* from 1 on; 0: the table has no such column */
+    uint32_t column[COLUMN__COUNT];
+    int64_t scale[COLUMN__COUNT];   /* ns or bytes in one unit of the column */
+    uint32_t last;                  /* the last column that is used */
     char separator;
     uint64_t header_lines;
     char **op_words[SCARP_OP__COUNT];
-    bool op_constant;               /* each request is the operation op */
+    bool op_constant;               /* `op` is the operation of each request */
     ScarpOp op;
-    bool op_named;                  /* only op_words name operations */
+    bool op_named;                  /* only op_words give operations */
 };
 
 static const Word *find_word(const Word *words, size_t n, const char *name)
@@ -248,7 +249,7 @@ static uint32_t split_at(char *text, const CsvFormat *csv, char **field)
     while (n < csv->last) {
         char *end = strchr(text, csv->separator);
 
-        /* Columns that blanks make are separated by any number of them. */
+        /* any number of blanks separates two columns */
         if (csv->separator == ' ') {
             while (*text == ' ') {
                 text++;
@@ -298,7 +299,7 @@ static bool read_column(const CsvFormat *csv, Column column, const char *text,
     if (column == COLUMN_OP) {
         return read_op(csv, text, &record->op);
     }
-    /* A flush's offset and length are ignored. */
+    /* the offset and length of a flush mean nothing */
     if (record->op == SCARP_OP_FLUSH &&
         (column == COLUMN_OFFSET || column == COLUMN_LENGTH)) {
         return true;
@@ -332,14 +333,15 @@ bool csv_parse(const CsvFormat *csv, char *text, TraceRecord *record,
     char *field[MAX_COLUMN], nothing[] = "";
     uint32_t n = split_at(text, csv, field);
 
-    record->op = csv->op; /* unless it has a column */
+    record->op = csv->op; /* unless the table has a column for it */
     /*
-     * A line's trailing blanks, and so empty tab columns, have been stripped.
+     * Blanks at the end of a line have been stripped, and with them columns
+     * that were empty.
      */
     for (uint32_t i = n; i < csv->last; i++) {
         field[i] = nothing;
     }
-    /* The operation is read first, as the other fields depend on it. */
+    /* the operation first, because the other fields depend on it */
     for (int i = 0; i < COLUMN__COUNT; i++) {
         Column column = i == 0 ? COLUMN_OP : i == 1 ? COLUMN_TIME : (Column)i;
         uint32_t number = csv->column[column];

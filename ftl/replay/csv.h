@@ -15,16 +15,16 @@
 typedef struct CsvFormat CsvFormat;
 
 /*
- * Parses the text behind the prefix; NULL and *error set when it is no
- * description of a table.
+ * Parses the description of a table, the text behind the prefix. NULL, with
+ * *error set: the text is none.
  */
 CsvFormat *csv_new(const char *text, GError **error);
 void csv_free(CsvFormat *csv);
-/* Returns the number of header lines, which are no requests. */
+/* Returns the number of lines at the beginning that are no requests. */
 uint64_t csv_header_lines(const CsvFormat *csv);
 /*
- * Parses a line, and modifies text. False: *problem says which column is wrong
- * how; g_free() it.
+ * Parses a line of the table; text is modified. False: *problem says what is
+ * wrong with which column; g_free() it.
  */
 bool csv_parse(const CsvFormat *csv, char *text, TraceRecord *record,
                char **problem);

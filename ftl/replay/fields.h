@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
-/* Seconds to 1970 from the years at which Windows and .NET begin to count. */
+/* Seconds from the years in which Windows and .NET begin to count, to 1970. */
 #define S_FROM_1601 G_GINT64_CONSTANT(11644473600)
 #define S_FROM_1 G_GINT64_CONSTANT(62135596800)
 
@@ -20,7 +20,7 @@ static inline bool whole(const char *text, uint64_t *value)
     return g_ascii_string_to_unsigned(text, 10, 0, G_MAXINT64, value, NULL);
 }
 
-/* Parses a whole number, which is hexadecimal behind 0x. */
+/* Parses a whole number; behind 0x it is hexadecimal. */
 static inline bool whole_or_hex(const char *text, uint64_t *value)
 {
     bool hex = g_str_has_prefix(text, "0x");
@@ -30,9 +30,9 @@ static inline bool whole_or_hex(const char *text, uint64_t *value)
 }
 
 /*
- * Parses a decimal number times scale, a power of ten, without floating point.
- * Nanoseconds since 1601 or since the year 1 do not fit into 63 bits: they
- * become those since 1970.
+ * Parses a decimal number, and multiplies it by scale, a power of ten, without
+ * floating point. Nanoseconds since 1601, or since the year 1, do not fit into
+ * 63 bits: they are turned into nanoseconds since 1970.
  */
 static inline bool decimal(const char *text, int64_t scale, int64_t *value)
 {
@@ -69,8 +69,8 @@ static inline bool decimal(const char *text, int64_t scale, int64_t *value)
 
 /*
  * Splits text at any of the separators, and returns the number of fields.
- * blanks: neighbouring separators are one. Otherwise fields may be empty, and
- * lose the blanks around them.
+ * blanks: separators in a row count as one. Otherwise a field may be empty, and
+ * blanks around it are stripped.
  */
 static inline int split(char *text, const char *separators, bool blanks,
                         char **field, int max)
@@ -131,7 +131,9 @@ static inline bool device(const char *text, TraceRecord *record)
     return true;
 }
 
-/* Parses a device's numbers into one, as Linux does. */
+/*
+ * Parses the major and minor number of a device into one number, as Linux does.
+ */
 static inline bool major_minor(const char *major, const char *minor,
                                TraceRecord *record)
 {
@@ -153,7 +155,7 @@ static inline bool direction(const char *text, TraceRecord *record)
     return letter == 'R' || letter == 'W';
 }
 
-/* Parses an operation that is one of two digits. */
+/* Parses an operation that is one character: `write` or `read`. */
 static inline bool flag(const char *text, char write, char read,
                         TraceRecord *record)
 {

@@ -1,9 +1,10 @@
 /*
  * The log of where commands were served.
  *
- * Only commands under way are kept: a buffered write's program, which comes
- * after its completion, finds nobody.  One that begins at that moment does, and
- * does not count, as it ends later.
+ * A command is known here from its submission to its completion. The program of
+ * a buffered write comes after the write's completion, and finds no command
+ * here. A program that begins at the moment of that completion does find the
+ * command; it does not count, because it ends later.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,13 +20,13 @@ static const FlashLogRow nowhere = { UINT32_MAX, UINT32_MAX, UINT32_MAX,
 
 typedef struct {
     uint64_t seq;
-    int64_t end_ns; /* end of the last flash command so far */
+    int64_t end_ns; /* end of the flash command that ended last */
     FlashLogRow row;
 } Served;
 
 struct FlashLog {
     FILE *file;
-    GHashTable *under_way; /* Served, by seq */
+    GHashTable *under_way; /* commands that have not ended, by seq */
 };
 
 FlashLog *flashlog_new(FILE *file)

@@ -1,6 +1,7 @@
 /*
- * The log of where commands were served: one row per command, in the order of
- * the command log, naming the flash command that ended last for it.
+ * The log of where commands were served: one row for each command, in the order
+ * of the command log. The row names the flash command that ended last for the
+ * command.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,9 +12,10 @@
 
 #include <stdio.h>
 
-/* A row, little endian; all ones when no flash command was needed. */
+/* A row, little endian. All bits are 1 if the command needed no flash. */
 typedef struct {
-    uint32_t die, plane, block, page; /* drive-wide, but for the page */
+    /* numbered in the drive; page: in the block */
+    uint32_t die, plane, block, page;
 } FlashLogRow;
 
 #define FLASHLOG_MAGIC "SCARPFL1"
@@ -23,9 +25,9 @@ typedef struct FlashLog FlashLog;
 
 FlashLog *flashlog_new(FILE *file);
 void flashlog_free(FlashLog *log);
-/* Begins a command that has its seq, before any flash command for it. */
+/* Begins a command, which has its seq. No flash command has begun for it. */
 void flashlog_begin(FlashLog *log, const ScarpCmd *cmd);
-/* Takes a phase, as ScarpObserver's flash_phase does. */
+/* Takes a phase of a flash command, as ScarpObserver.flash_phase does. */
 void flashlog_phase(FlashLog *log, const ScarpFlashOp *op);
 /* Writes the row of a completed command. */
 void flashlog_end(FlashLog *log, const ScarpCmd *cmd);

@@ -1,5 +1,5 @@
 /*
- * Columns that blanks separate: those of simulators, and FIU's.
+ * Formats with blanks between columns: those of simulators, and FIU's.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +20,10 @@ TraceVerdict trace_parse_fiu(TraceState *state G_GNUC_UNUSED, char *text,
     return TRACE_RECORD;
 }
 
-/* Time and device of five columns, the last of which is 0|1. */
+/*
+ * Parses a line of five columns, of which it fills in time, device and
+ * operation (0|1). f[] gets the columns.
+ */
 static bool five(char *text, char **f, int64_t scale, TraceRecord *r)
 {
     return split(text, " \t", true, f, FIELDS_MAX) == 5 &&

@@ -1,13 +1,15 @@
 /*
- * Tables that people publish: cloud volumes, servers, benchmarks of storage.
- * docs/replay.md says where each is described.
+ * Formats of published tables: cloud volumes, servers, storage benchmarks.
+ * docs/replay.md says where each of them is described.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "fields.h"
 #include "formats.h"
 
-/* Parses Scarp's own field: a stream number, or a placement handle. */
+/*
+ * Parses a field that only Scarp adds: a stream number, or a placement handle.
+ */
 static bool stream(const char *text, TraceRecord *record)
 {
     uint64_t number;
@@ -20,8 +22,8 @@ static bool stream(const char *text, TraceRecord *record)
 }
 
 /*
- * Parses Scarp's own field: microseconds within which the request should end;
- * 0: none.
+ * Parses a field that only Scarp adds: in how many microseconds the request
+ * should end; 0: no deadline.
  */
 static bool deadline(const char *text, TraceRecord *record)
 {
@@ -135,7 +137,7 @@ static const struct {
     { "DiskFlush", SCARP_OP_FLUSH },
 };
 
-/* Reads a line of the head, which names the columns of one kind of event. */
+/* Reads a line of the head. It names the columns of one kind of event. */
 static EtwColumns etw_columns(char **f, int n)
 {
     EtwColumns columns = { 0 };
@@ -161,7 +163,7 @@ static bool etw_has(const EtwColumns *columns, int n, bool places)
                         columns->offset < n && columns->length < n));
 }
 
-/* Event,TimeStamp (us),...: xperf's and tracerpt's text of disks' events */
+/* Event,TimeStamp (us),...: events of disks as xperf and tracerpt print them */
 TraceVerdict trace_parse_etw(TraceState *state, char *text, TraceRecord *r)
 {
     char *f[FIELDS_MAX];

@@ -1,5 +1,5 @@
 /*
- * Traces that tracers and benchmarks write: blkparse, fio.
+ * Formats of tracers and benchmarks: blkparse, fio.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,9 +7,9 @@
 #include "formats.h"
 
 /*
- * Parses rwbs, as the kernel's block tracer and blkparse write it: an F
- * before the operation's letter asks for a flush before the data, which *flush
- * tells, an F behind it is FUA. TRACE_SKIP: the operation has no data.
+ * Parses rwbs, as the kernel's block tracer and blkparse write it. An F before
+ * the letter of the operation asks for a flush before the data, and sets
+ * *flush. An F behind the letter is FUA. TRACE_SKIP: the operation has no data.
  */
 static TraceVerdict read_rwbs(const char *rwbs, bool *flush, TraceRecord *r)
 {
@@ -28,7 +28,7 @@ static TraceVerdict read_rwbs(const char *rwbs, bool *flush, TraceRecord *r)
         r->op = SCARP_OP_WRITE;
         r->fua = strchr(rwbs + 1, 'F') != NULL;
         return TRACE_RECORD;
-    case 'Z': /* of zones */
+    case 'Z': /* reset and the like, of zones */
         return TRACE_FOREIGN;
     default:
         return TRACE_SKIP;
@@ -52,7 +52,9 @@ TraceVerdict trace_parse_blkparse(TraceState *state, char *text,
     TraceVerdict verdict;
     bool flush, data;
 
-    /* The summary at the end is words; requests begin with the device. */
+    /*
+     * lines of the summary begin with a word, those of requests with a device
+     */
     if (n && g_ascii_isalpha(f[0][0])) {
         return TRACE_SKIP;
     }
@@ -84,7 +86,7 @@ TraceVerdict trace_parse_blkparse(TraceState *state, char *text,
 
 /* ---- fio ---------------------------------------------------------------- */
 
-/* Returns the device number of a file, in the order of their first lines. */
+/* Returns the device number of a file. Files are numbered as they appear. */
 static uint32_t file_number(TraceState *state, const char *name)
 {
     gpointer number;
@@ -101,7 +103,10 @@ static uint32_t file_number(TraceState *state, const char *name)
     return GPOINTER_TO_UINT(number) - 1;
 }
 
-/* Parses file and action, and a request's offset and bytes. */
+/*
+ * Parses the file and the action of a line, and the offset and bytes of a
+ * request.
+ */
 static TraceVerdict fio_action(TraceState *state, char **f, int n,
                                TraceRecord *r)
 {
@@ -117,7 +122,7 @@ static TraceVerdict fio_action(TraceState *state, char **f, int n,
         { "trim", TRACE_RECORD, SCARP_OP_DEALLOCATE },
         { "sync", TRACE_RECORD, SCARP_OP_FLUSH },
         { "datasync", TRACE_RECORD, SCARP_OP_FLUSH },
-        /* sync_file_range() makes the host write back, and flushes no drive. */
+        /* sync_file_range() makes the host write data, and flushes no drive */
         { "sync_file_range", TRACE_FOREIGN, 0 },
     };
 
@@ -171,7 +176,7 @@ TraceVerdict trace_parse_fio3(TraceState *state, char *text, TraceRecord *r)
     if (n < 3 || !decimal(f[0], 1000, &r->time_ns)) {
         return TRACE_BAD;
     }
-    /* fio ignores waits of version 3, whose lines have times. */
+    /* fio ignores waits in version 3, where each line has a time */
     if (!strcmp(f[2], "wait")) {
         return TRACE_FOREIGN;
     }

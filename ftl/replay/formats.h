@@ -10,18 +10,18 @@
 
 #define FIELDS_MAX 32
 
-/* Columns of one kind of event in Windows' event tracing; 0: there is none. */
+/* Columns of one kind of event in Windows' event tracing; 0: no such column. */
 typedef struct {
     uint8_t time, offset, length, disk;
 } EtwColumns;
 
-/* State that a format keeps from line to line. */
+/* State that a parser keeps from line to line. */
 typedef struct {
-    char action;        /* blkparse: the letter whose lines are requests */
-    int64_t waited_ns;  /* fio, version 2: the sum of its waits */
-    GHashTable *files;  /* fio: name to device number, from 1; NULL: none yet */
+    char action;        /* blkparse: lines with this letter are requests */
+    int64_t waited_ns;  /* fio, version 2: all waits so far */
+    GHashTable *files;  /* fio: device number by name, from 1 on; or NULL */
     EtwColumns etw[3];  /* of reads, writes and flushes */
-    TraceRecord second; /* of a line that stands for two requests */
+    TraceRecord second; /* the second request of a line that is two */
     bool has_second;
 } TraceState;
 
@@ -35,25 +35,26 @@ typedef enum {
 } TraceVerdict;
 
 /*
- * Parses a line, which is one request, or two (state->second). A parser
- * modifies text; its times are the trace's own, not yet relative to its first.
+ * Parses a line, which is one request, or two (the other in state->second).
+ * text is modified. Times are the trace's own, not yet relative to its first.
  */
 typedef TraceVerdict TraceParse(TraceState *state, char *text,
                                 TraceRecord *record);
 
 typedef enum {
-    TRACE_LEADING_GARBAGE = 1, /* anything may precede the first good line */
-    TRACE_NO_HEAD = 2,         /* no line of names may precede it */
-    TRACE_DOTTED = 4, /* sniffed only if one of its times has a point */
-    TRACE_SECTORS = 8, /* its offsets and lengths are counted in sectors */
+    TRACE_LEADING_GARBAGE = 1, /* any lines may precede the first good one */
+    /* no line of names may precede the first good one */
+    TRACE_NO_HEAD = 2,
+    TRACE_DOTTED = 4, /* sniffed only if a time has a decimal point */
+    TRACE_SECTORS = 8, /* offsets and lengths are in sectors */
 } TraceTraits;
 
 typedef struct {
     const char *name;
-    const char *help;  /* says the fields of a line */
+    const char *help;  /* tells the fields of a line */
     TraceParse *parse;
     int traits;        /* TraceTraits */
-    const char *begins; /* what the first line must begin with, or NULL */
+    const char *begins; /* how the first line must begin, or NULL */
 } TraceFormat;
 
 TraceParse trace_parse_msr, trace_parse_systor17, trace_parse_spc,
@@ -63,30 +64,33 @@ TraceParse trace_parse_blkparse, trace_parse_fio2, trace_parse_fio3;
 TraceParse trace_parse_fiu, trace_parse_mqsim, trace_parse_disksim,
     trace_parse_heimdall;
 
-/* Returns all formats, *n of them, in the order of sniffing. */
+/* Returns the formats in the order of sniffing; *n is their number. */
 const TraceFormat *trace_formats(size_t *n);
-/* Returns NULL with *error set when no format has this name. */
+/* Returns the format of this name; NULL, with *error set: there is none. */
 const TraceFormat *trace_format_find(const char *name, GError **error);
-/* Returns all names for a message; the caller frees them. */
+/* Returns the names of all formats, for a message; g_free() it. */
 char *trace_format_names(void);
 
 /* ---- Sniffing ----------------------------------------------------------- */
 
 typedef struct {
     const TraceFormat *format;
-    uint32_t records; /* requests that were looked at */
-    char *also;       /* names of others that fit them, joined; NULL: none */
+    uint32_t records; /* number of requests that were looked at */
+    char *also;       /* names of other formats that fit; NULL: none */
 } TraceGuess;
 
-/* Returns blkparse's action: the first of Q, D, I and C that has lines. */
+/*
+ * Returns the action whose lines of blkparse are requests: the first of Q, D, I
+ * and C that any line has.
+ */
 char trace_action_of(char **lines);
-/* Tells whether the line is a remark, as any kind of trace may have them. */
+/* True when the line is a remark, as any kind of trace may have. */
 bool trace_is_remark(const char *text);
-/* Tells whether no field of the line is a number, as in names of columns. */
+/* True when no field of the line is a number: it may be names of columns. */
 bool trace_is_head(const char *text);
 /*
- * Chooses a format by what the lines look like, of which there is at least one;
- * false and *error set when none fits. The caller frees guess->also.
+ * Chooses a format by the first lines of a trace; there is at least one line.
+ * False, with *error set: no format fits. g_free() guess->also.
  */
 bool trace_format_sniff(char **lines, const char *path, TraceGuess *guess,
                         GError **error);

@@ -1,9 +1,9 @@
 /*
- * Generated workloads: one generator, whose parameters the names preset.
+ * Generated workloads: one generator, whose parameters a name presets.
  *
- * Sizes are in units of align bytes, uniform from one to twice the mean less
- * one, with the fraction of the mean drawn, so that the mean is met exactly on
- * average.  Gaps between requests are uniform from 0 to twice the mean.
+ * Sizes are uniform from one to twice the mean less one, in units of align
+ * bytes. The fraction of the mean is drawn, so that the average size is exactly
+ * the mean. Gaps between requests are uniform from 0 to twice the mean.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Ranks of the Zipf table; each stands for an equal part of the footprint. */
+/* Ranks in the Zipf table. Each stands for an equal part of the footprint. */
 #define MAX_RANKS 65536
 
 typedef struct {
@@ -20,19 +20,19 @@ typedef struct {
     uint64_t write;      /* permille of requests that are writes */
     uint64_t size;       /* mean bytes of a write */
     uint64_t read_size;  /* mean bytes of a read */
-    uint64_t iops;       /* mean rate; 0: no gaps (closed loop) */
-    uint64_t theta;      /* permille; 0: uniform */
+    uint64_t iops;       /* mean rate; 0: no gaps, for a closed loop */
+    uint64_t theta;      /* Zipf's exponent in permille; 0: uniform */
     uint64_t hot;        /* permille of the footprint … */
-    uint64_t hot_share;  /* … that takes this permille of the requests */
-    uint64_t sequential; /* permille of requests that continue the last */
+    uint64_t hot_share;  /* … that gets this permille of the requests */
+    uint64_t sequential; /* permille of requests that follow the last */
     uint64_t trim;       /* permille of the requests */
     uint64_t flush;      /* permille of the requests */
-    uint64_t footprint;  /* permille of the drive */
+    uint64_t footprint;  /* permille of the drive that is addressed */
     uint64_t burst;      /* requests between pauses; 0: no pauses */
     uint64_t idle_us;    /* mean pause */
-    uint64_t burst_write; /* permille of a burst; 0: as `write` */
-    uint64_t align;      /* bytes */
-    uint64_t streams;    /* streams of the writes, see stream_of() */
+    uint64_t burst_write; /* permille of writes in a burst; 0: as `write` */
+    uint64_t align;      /* offsets and sizes are multiples of it */
+    uint64_t streams;    /* streams of the writes: stream_of() */
     uint64_t deadline_us; /* of each request; 0: none */
     uint64_t urgent;     /* permille of reads with this deadline … */
     uint64_t urgent_us;  /* … in us */
@@ -48,20 +48,20 @@ typedef struct {
 #define DEFAULTS .requests = 100000, .footprint = 900, .align = 4096, \
     .streams = 1
 /*
- * hpdc18 Table 2 gives ratio and mean write size and leaves the rest open. In a
- * sample of hm_0, 89 % of the reads and 80 % of the writes are whole 4 KiB
- * blocks (93 % begin on one), as file systems make them: so all of these
- * presets do.
+ * hpdc18 Table 2 gives the ratio and the mean size of writes, and leaves the
+ * rest open. In a sample of hm_0, 89 % of the reads and 80 % of the writes are
+ * whole 4 KiB blocks, as file systems make them, and 93 % begin on one. So all
+ * requests of these presets are whole blocks.
  */
 #define HPDC18(name, ratio, bytes) \
     { name, "stand-in of MSR " name ", hpdc18 Table 2", \
       { DEFAULTS, .write = ratio, .size = bytes, \
         .read_size = 8192, .iops = 2000, .theta = 900 } }
 /*
- * pregc Table 2 gives reads, writes and the mean interval. Its scheme lives on
- * bursts with idle times between, whose length is chosen here: 200 requests at
- * 4000/s, and a pause that makes the mean interval the table's. Sizes are
- * hpdc18's where it has the trace.
+ * pregc Table 2 gives reads, writes and the mean interval. Its scheme needs
+ * bursts with idle times between them, whose lengths are chosen here: 200
+ * requests at 4000/s, and a pause that makes the mean interval the table's.
+ * Sizes are those of hpdc18 where it has the trace.
  */
 #define PREGC(name, ratio, bytes, interval_us) \
     { "pregc-" name, "stand-in of " name ", pregc Table 2", \
@@ -70,11 +70,12 @@ typedef struct {
         .idle_us = 200ull * (interval_us - 250) } }
 
 /*
- * paragc names its traces and prints no figures of them. The MSR volumes'
- * shares of writes are generally known (proj_4's fits the paper: its 6,369,774
- * requests are the volume's reads); the VDI traces' are not, and are spread, so
- * that five names are not one workload. Sizes are chosen; the VDI traces' are
- * those of a sample of these traces.
+ * paragc names its traces and prints no figures of them. The shares of writes
+ * of the MSR volumes are known elsewhere; proj_4's fits the paper, whose
+ * 6,369,774 requests are the reads of that volume. The shares of the VDI traces
+ * are not known: they are chosen different, so that five names are not one
+ * workload. Sizes are chosen, too; those of the VDI traces are from a sample of
+ * them.
  */
 #define PARAGC(name, ratio, bytes, read_bytes, skew) \
     { "paragc-" name, "for " name " of paragc, which prints no figures of it", \
@@ -108,13 +109,13 @@ static const Preset presets[] = {
     HPDC18("src1_2", 746, 19558),  HPDC18("usr_0", 596, 41882),
     HPDC18("web_0", 701, 30618),
     /*
-     * usr0's 27 s and mds1's 93 % reads (9 % by its counts) are misprints: the
-     * presets use the mean of the others, and the ratio as printed.
+     * usr0's 27 s, and mds1's 93 % of reads (9 % by its counts), are misprints.
+     * The presets use the mean of the other traces, and the ratio as printed.
      */
     PREGC("usr0", 596, 41882, 40000),   PREGC("src0", 887, 8294, 44863),
     PREGC("ts0", 824, 8602, 38800),     PREGC("rsrch0", 907, 11162, 42186),
     PREGC("fiu_web", 986, 4096, 105357), PREGC("mds1", 70, 8192, 36646),
-    /* hm0 and wdev0 are in pregc's results, but not in its table. */
+    /* pregc's results have hm0 and wdev0; its table has not */
     PREGC("hm0", 645, 7578, 40000),     PREGC("wdev0", 799, 12902, 40000),
     PARAGC("proj_4", 15, 16384, 32768, 900),
     PARAGC("src1_1", 47, 32768, 32768, 900),
@@ -166,16 +167,16 @@ typedef struct {
     Workload base;
     GenParams p;
     Zipf zipf;
-    uint8_t *stream; /* [rank's place]; NULL: one stream, or no ranks */
+    uint8_t *stream; /* [place of a rank]; NULL: one stream, or no ranks */
     uint64_t units;  /* units of align bytes in the footprint */
     uint64_t random;
-    uint64_t random_urgent; /* separate: deadlines change no request */
+    uint64_t random_urgent; /* apart, so that deadlines change no request */
     uint64_t sent;
     int64_t now_ns;
-    uint64_t in_phase;  /* requests left of the burst or the pause */
-    bool pausing;       /* in a pause, when reads come */
-    int64_t gap_ns;     /* between reads of the pause */
-    uint64_t next_unit; /* start of the next sequential request */
+    uint64_t in_phase;  /* requests left in the burst or the pause */
+    bool pausing;       /* a pause, in which only reads come */
+    int64_t gap_ns;     /* gap between reads of the pause */
+    uint64_t next_unit; /* where a sequential request begins */
 } Generator;
 
 static uint64_t draw(Generator *gen)
@@ -197,7 +198,10 @@ static uint64_t draw_units(Generator *gen, uint64_t mean_bytes)
     return 1 + below(gen, 2 * mean - 1);
 }
 
-/* Spreads hot parts all over the drive: an odd factor permutes the ranks. */
+/*
+ * Returns the place of a rank. The odd factor permutes the ranks, so that hot
+ * parts are spread all over the drive.
+ */
 static uint32_t place_of(const Zipf *zipf, uint64_t rank)
 {
     return rank * 40503 % zipf->n;
@@ -230,7 +234,7 @@ static uint64_t draw_place(Generator *gen)
 }
 
 /*
- * Returns the stream of an address, which is always the same. Under a Zipf
+ * Returns the stream of an address, which is always the same. With a Zipf
  * distribution each stream gets an equal share of the requests.
  */
 static uint16_t stream_of(const Generator *gen, uint64_t unit)
@@ -257,9 +261,7 @@ static void rank_streams(Generator *gen)
     uint64_t all = zipf->cumulative[zipf->n - 1];
 
     gen->stream = g_new0(uint8_t, zipf->n);
-    /*
-     * The hottest rank goes last, so that it wins a place that two ranks share.
-     */
+    /* the hottest rank last: it wins a place that two ranks share */
     for (uint32_t rank = zipf->n; rank-- > 0;) {
         uint64_t hotter = rank ? zipf->cumulative[rank - 1] : 0;
         uint64_t class = (unsigned __int128)hotter * gen->p.streams / all;
@@ -269,9 +271,9 @@ static void rank_streams(Generator *gen)
 }
 
 /*
- * Begins the next burst or pause: writes come in bursts, and reads mostly
- * between them, as behind a cache. The pause has as many reads as the burst
- * lacks, at even distances on average.
+ * Begins the next burst or the next pause. Writes come in bursts, and most
+ * reads come in pauses, as behind a cache. A pause has as many reads as the
+ * burst lacks, at even distances on average.
  */
 static void draw_phase(Generator *gen)
 {
@@ -481,7 +483,7 @@ Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
     /* draw_phase() turns this first pause into a burst before any request */
     gen->pausing = gen->p.burst_write != 0;
     gen->random = gen->random_urgent = gen->p.seed * 2 + 1;
-    /* Sixteen draws make neighbouring seeds diverge. */
+    /* Sixteen draws make the numbers of neighbouring seeds diverge. */
     for (int i = 0; i < 16; i++) {
         draw(gen);
     }

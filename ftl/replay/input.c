@@ -14,7 +14,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* Bytes of text that the buffer holds, and by which a trace is sniffed. */
+/* Bytes of text in the buffer. A trace is sniffed by its first buffer. */
 #define BUFFER_BYTES 262144
 #define MAX_SKIPPED_HEAD 10000
 #define DAY_NS (86400 * NS_PER_S)
@@ -25,25 +25,25 @@ typedef struct {
     Workload base;
     char *path;
     FILE *file;
-    gzFile gzip;          /* plain files too: zlib passes them through */
+    gzFile gzip;          /* plain files, too: zlib passes them through */
     ZSTD_DStream *zstd;
     ZSTD_inBuffer in;
-    char *raw;            /* compressed zstd */
-    bool zstd_open;       /* in the middle of a frame */
+    char *raw;            /* compressed bytes of zstd */
+    bool zstd_open;       /* a frame of zstd has begun and not ended */
     char *buffer;         /* text */
     size_t at, filled;
     bool ended;
     int64_t file_bytes;
     uint64_t line;
-    uint64_t records;     /* lines that are requests */
+    uint64_t records;     /* lines that were requests */
     uint64_t given;       /* requests handed out */
     int64_t first_ns;
-    int64_t last_ns;      /* time of the last request */
+    int64_t last_ns;      /* time of the request given out last */
     const TraceFormat *format;
-    CsvFormat *csv;       /* for tables, or NULL */
+    CsvFormat *csv;       /* the user's table, or NULL */
     TraceState state;
     char *also;           /* base.also */
-    bool wide;            /* UTF-16, whose zero bytes are left out */
+    bool wide;            /* UTF-16, of which the zero bytes are left out */
     GString *text;        /* the line */
 } TraceFile;
 
@@ -83,7 +83,7 @@ static bool refill_zstd(TraceFile *trace, size_t room, GError **error)
     return true;
 }
 
-/* Appends text to the buffer; false on an error. */
+/* Appends text to the buffer. False, with *error set: the file is damaged. */
 static bool refill(TraceFile *trace, GError **error)
 {
     size_t room;
@@ -101,7 +101,7 @@ static bool refill(TraceFile *trace, GError **error)
         return damaged(trace, gzerror(trace->gzip, &code), error);
     }
     if (!got) {
-        /* Only gzclose_r() tells a truncated gzip file from a short one. */
+        /* Only gzclose_r() tells a truncated gzip file from a complete one. */
         if (gzclose_r(trace->gzip) != Z_OK) {
             trace->gzip = NULL;
             return damaged(trace, "ends in the middle of a gzip member", error);
@@ -114,8 +114,9 @@ static bool refill(TraceFile *trace, GError **error)
 }
 
 /*
- * Appends n bytes to text. A NUL is half of a letter of UTF-16, and is left
- * out, or garbage, at which parsers must not stop, and becomes a blank.
+ * Appends n bytes to text. A NUL is half of a letter of UTF-16 (wide), and is
+ * left out; or it is garbage, at which parsers must not stop, and becomes a
+ * blank.
  */
 static void append_text(GString *text, const char *bytes, size_t n, bool wide)
 {
@@ -130,7 +131,7 @@ static void append_text(GString *text, const char *bytes, size_t n, bool wide)
     g_string_truncate(text, at);
 }
 
-/* Reads the next line without its end, NUL-terminated, into trace->text. */
+/* Reads the next line into trace->text, without its end. */
 static bool read_line(TraceFile *trace, GError **error)
 {
     for (;;) {
@@ -156,7 +157,10 @@ static bool read_line(TraceFile *trace, GError **error)
     }
 }
 
-/* Permille of the file's bytes read so far; -1 when the file has no size. */
+/*
+ * Returns how many permille of the file have been read; -1: the file has no
+ * size.
+ */
 static int done_permille(TraceFile *trace)
 {
     int64_t at = trace->zstd ? ftello(trace->file)
@@ -167,8 +171,8 @@ static int done_permille(TraceFile *trace)
 }
 
 /*
- * Warns of, and counts, times that go back or jump ahead: the line is wrong, or
- * another trace begins.
+ * Counts times that go back or jump ahead, and warns of the first: the line is
+ * wrong, or another trace begins there.
  */
 static void judge_time(TraceFile *trace, int64_t time_ns)
 {
@@ -227,7 +231,10 @@ static bool bad_line(TraceFile *trace, char *kept, const char *problem,
     return false;
 }
 
-/* Parses a line; *problem: what is wrong with it, if more than its format. */
+/*
+ * Parses a line. *problem is set if more can be said than that the line is not
+ * of the format.
+ */
 static TraceVerdict parse_line(TraceFile *trace, char *text,
                                TraceRecord *record, char **problem)
 {
@@ -244,7 +251,7 @@ static TraceVerdict parse_line(TraceFile *trace, char *text,
     return TRACE_RECORD;
 }
 
-/* Tells whether a line that is no request may precede the first one. */
+/* True when the line, which is no request, may precede the first request. */
 static bool is_of_head(TraceFile *trace, const char *line)
 {
     int traits = trace->format->traits;
@@ -361,7 +368,7 @@ static bool is_cmdlog(const char *path)
     return !memcmp(magic, CMDLOG_MAGIC, 8);
 }
 
-/* Returns NULL with *error set if no format has the name. */
+/* Returns the format of this name; NULL, with *error set: there is none. */
 static const TraceFormat *named_format(TraceFile *trace, const char *format,
                                        GError **error)
 {
@@ -374,7 +381,9 @@ static const TraceFormat *named_format(TraceFile *trace, const char *format,
     return trace->csv ? &csv : NULL;
 }
 
-/* Returns the buffer's lines without a last one that may be incomplete. */
+/*
+ * Returns the lines in the buffer, without a last line that may be incomplete.
+ */
 static char **first_lines(TraceFile *trace)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -391,7 +400,7 @@ static char **first_lines(TraceFile *trace)
                       : g_strdupv((char *[]) { "", NULL });
 }
 
-/* Skips the mark of the encoding with which Windows' programs begin a text. */
+/* Skips the mark with which programs of Windows begin a text. */
 static void skip_mark(TraceFile *trace)
 {
     const char *text = trace->buffer;
@@ -405,7 +414,7 @@ static void skip_mark(TraceFile *trace)
     }
 }
 
-/* Finds the format that is named; blkparse:Q names the action, too. */
+/* Sets the format that is named. "blkparse:Q" names the action, too. */
 static bool read_name(TraceFile *trace, const char *format, char **lines,
                       GError **error)
 {

@@ -1,6 +1,6 @@
 /*
- * Several workloads at once, each with a depth and a rate of its own, as fio's
- * jobs: readers beside writers.
+ * Several workloads at once, each with a depth and a rate of its own, like
+ * fio's jobs: readers beside writers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,7 +27,7 @@ typedef struct {
     int64_t origin_ns;
 } Jobs;
 
-/* Parses digits alone: no sign, no space, nothing that wraps around. */
+/* Parses a number of digits alone: no sign, no blank, and at most `most`. */
 static bool parse_number(const char *text, const char *end, uint64_t most,
                          uint64_t *value)
 {
@@ -134,7 +134,8 @@ static void reap(Jobs *r)
 }
 
 /*
- * Returns when the job's next request is due: a job behind its rate catches up.
+ * Returns when the job's next request is due. A job that is behind its rate
+ * catches up.
  */
 static int64_t due_ns(const Jobs *r, const Job *job)
 {
@@ -173,7 +174,7 @@ static bool loop(Jobs *r, GError **error)
         if (event_ns == SCARP_TIME_NEVER && !next) {
             return true;
         }
-        /* At one time completions come before submissions. */
+        /* at one time completions come before submissions */
         if (event_ns <= next_ns) {
             scarp_run_until_done(r->drive, next_ns);
             reap(r);

@@ -9,24 +9,24 @@
 #include "replay.h"
 
 typedef struct {
-    const char *name; /* for the line log */
+    const char *name; /* name of the job in the line log */
     Workload *workload;
     uint32_t depth;
     uint64_t rate; /* bytes a second; 0: no limit */
-    /* Set by jobs_run(). */
+    /* jobs_run() sets the members below. */
     TraceRecord next;
     bool has_next;
     uint32_t in_flight;
     uint64_t bytes; /* bytes submitted */
 } Job;
 
-/* Parses DEPTH[:RATE]=WORKLOAD; *workload points into text. */
+/* Parses DEPTH[:RATE]=WORKLOAD. *workload points into text. */
 bool job_parse(const char *text, uint32_t *depth, uint64_t *rate,
                const char **workload, GError **error);
 
 /*
- * Runs until every job has ended, or options->max_ns have passed. The only
- * other option in use is rows.
+ * Runs until every job has ended, or for options->max_ns. Of the other options
+ * only rows is used.
  */
 bool jobs_run(ScarpDrive *drive, Job *jobs, uint32_t n_jobs,
               const ReplayOptions *options, ReplayResult *result,

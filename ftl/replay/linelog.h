@@ -1,6 +1,6 @@
 /*
- * Line log: for each request, in the order of submission, the line of the trace
- * and the job that it came from.  Comma-separated text with a head.
+ * The line log: for each request, in the order of submission, the line of the
+ * trace and the job that it came from. The file is text with a head and commas.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,10 @@
 #include <stdio.h>
 
 void linelog_write_header(FILE *file);
-/* line 0: the request is of no text; job NULL: the run has no jobs. */
+/*
+ * Writes a line. line 0: the request comes from no text. job NULL: there are no
+ * jobs.
+ */
 void linelog_write(FILE *file, uint64_t line, const char *job);
 
 #endif /* REPLAY_LINELOG_H */

@@ -162,7 +162,8 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
         return false;
     }
     /*
-     * --age-seed is allowed alone: a sweep gives it to each cell, aged or not.
+     * --age-seed may be given without --age: a sweep gives it to each of its
+     * runs, aged or not.
      */
     if (!age && (age_overwrite >= 0 || age_pattern)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
@@ -205,8 +206,8 @@ static const char *trace_of(const char *workload)
 }
 
 /*
- * An output must not overwrite an input; only --save may replace the image
- * read.
+ * False, with *error set, if an output would overwrite an input. Only --save
+ * may replace the image that is read.
  */
 static bool files_apart(GError **error)
 {
@@ -340,7 +341,10 @@ static bool close_output(FILE *file, const char *option, const char *path,
     return true;
 }
 
-/* Errors stay in the stream, and are reported when it is closed. */
+/*
+ * Writes a part of the trace. Errors stay in the stream, and are reported when
+ * it is closed.
+ */
 static void trace_sink(void *file, const void *bytes, size_t n)
 {
     fwrite(bytes, 1, n, file);
@@ -373,7 +377,7 @@ static bool replay_into(ScarpDrive *drive, Workload *workload,
     return ok;
 }
 
-/* Closes the open files; *error is the first failure. */
+/* Closes the open files. *error is set to the first failure. */
 static bool close_outputs(const Output *outputs, size_t n, bool ok,
                           GError **error)
 {
@@ -439,7 +443,10 @@ static void warn(const char *text)
                text);
 }
 
-/* Warns of repeated odd times; the first of each kind had its own warning. */
+/*
+ * Warns of odd times that came more than once. The first of each kind had a
+ * warning of its own.
+ */
 static void warn_of_times(const Workload *workload)
 {
     if (workload->times_back > 1 || workload->times_ahead > 1) {
@@ -454,7 +461,8 @@ static void warn_of_times(const Workload *workload)
 }
 
 /*
- * Only --mode=think may scale a command log, whose times are the drive's own.
+ * False, with *error set, if --speed is given for a command log. The times of a
+ * command log are the drive's own, so only --mode=think may scale them.
  */
 static bool speed_allowed(const Workload *workload,
                           const ReplayOptions *options, GError **error)
@@ -610,7 +618,7 @@ int main(int argc, char **argv)
         g_autofree char *formats = trace_formats_text();
         g_autofree char *generators = gen_text();
 
-        /* g_print() would ask the locale for more than ASCII. */
+        /* g_print() would turn letters that the locale lacks into others */
         printf("%s\n%s\n%s\n%s\n%s", schemes, mappings, key_names, generators,
                formats);
         return 0;

@@ -1,6 +1,6 @@
 /*
- * Checks of option values, and their error lines, that the replayer and
- * guest/array/sim share.
+ * Checks of option values, with their error lines, for the replayer and
+ * guest/array/sim.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,22 +17,26 @@ typedef struct {
     int64_t min, max;
 } OptionRange;
 
-/* A file that an option names, such as "--json"; path NULL and "-" are none. */
+/* A file that an option names, such as "--json". path NULL or "-": no file. */
 typedef struct {
     const char *name, *path;
-    bool written; /* true: its old contents are lost */
+    bool written; /* the option's file is written, not read */
 } OptionFile;
 
 /*
- * False and *error set: a written file is also another option's, by whatever
- * name. Files that are not regular, such as /dev/null, may be both.
+ * False, with *error set, if a file that is written is also the file of another
+ * option, even by another name. Files that are not regular, such as /dev/null,
+ * may be used twice.
  */
 bool options_apart(const OptionFile *files, size_t n, GError **error);
-/* False and *error set: the first value outside its range. */
+/*
+ * False, with *error set, if a value is outside its range. *error names the
+ * first.
+ */
 bool options_in_range(const OptionRange *ranges, size_t n, GError **error);
 /*
- * Sets *index to the value's among n names; false and *error set: it is none of
- * them.
+ * Sets *index to the place of value among n names. False, with *error set:
+ * value is none of the names.
  */
 bool option_one_of(const char *name, const char *value,
                    const char *const *names, uint32_t n, uint32_t *index,

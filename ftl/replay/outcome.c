@@ -1,5 +1,5 @@
 /*
- * A replay's results as JSON.
+ * The results of a replay, as JSON.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +10,7 @@
 
 #define N G_GUINT64_FORMAT
 
-/* Prints a string in JSON; bytes that are no UTF-8 become U+FFFD. */
+/* Prints a string in JSON. Bytes that are no UTF-8 become U+FFFD. */
 static void print_text(FILE *out, const char *text)
 {
     g_autofree char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
@@ -30,7 +30,10 @@ static void print_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* Prints what the workload was like, after it was fitted to the drive. */
+/*
+ * Prints properties of the workload, as it was after it was fitted to the
+ * drive.
+ */
 static void print_workload(FILE *out, const Workload *workload,
                            const Outcome *o, const ReplayResult *r)
 {
@@ -56,7 +59,7 @@ static void print_workload(FILE *out, const Workload *workload,
             r->span_ns / (int64_t)MAX(r->requests - 1, 1));
 }
 
-/* Prints how the workload differs from what its file says. */
+/* Prints how the workload that ran differs from its file. */
 static void print_changes(FILE *out, const Workload *workload,
                           const Outcome *o, const ReplayResult *r)
 {

@@ -1,5 +1,5 @@
 /*
- * A replay's results as JSON.
+ * The results of a replay, as JSON.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,19 +8,19 @@
 
 #include "replay.h"
 
-/* How the drive was driven, for the results. */
+/* How the workload was run. */
 typedef struct {
-    const char *name;       /* the workload's, or "jobs" */
+    const char *name;       /* name of the workload, or "jobs" */
     const char *pace;       /* --mode, or "jobs" */
     int64_t depth, speed_permille, seed;
     uint64_t repeat;        /* times that the workload ran */
-    const GPtrArray *warnings; /* lines about its oddities; NULL: none */
+    const GPtrArray *warnings; /* of the workload's oddities; NULL: none */
     double wall_s;
 } Outcome;
 
 /*
- * Writes the results to the file (NULL and "-": standard output); false with
- * *error set when it cannot be written.
+ * Writes the results to the file; path NULL or "-": to standard output. False,
+ * with *error set: the file cannot be written.
  */
 bool outcome_write(const char *path, const ScarpDrive *drive,
                    const Workload *workload, const Outcome *outcome,

@@ -9,11 +9,12 @@
 #include "scarp.h"
 
 /*
- * Fails the power of *drive at rest, with its tables written if is_clean;
- * *drive becomes the drive that comes up, when it is ready. Writes to the file
- * (-: standard output), as JSON: the recovery's time, its bound at any moment,
- * and the pages read and programmed and blocks erased. False and *error set:
- * the drive's power cannot fail, or the file cannot be written.
+ * Cuts the power of *drive, which is at rest; is_clean: it writes its tables
+ * before. *drive becomes the drive that comes up, when it is ready. Writes a
+ * report as JSON to the file at path (-: standard output): the time of the
+ * recovery, the longest that it may take, and the pages read and programmed and
+ * blocks erased meanwhile. False, with *error set: the power of the drive
+ * cannot fail, or the file cannot be written.
  */
 bool ready_report(ScarpDrive **drive, bool is_clean, const char *path,
                   GError **error);

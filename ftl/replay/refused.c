@@ -9,7 +9,10 @@
 
 #define REPLACEMENT 0xfffd
 
-/* g_unichar_isprint() is true for separators of lines and paragraphs, too. */
+/*
+ * True when a terminal shows c. g_unichar_isprint() is true for separators of
+ * lines and paragraphs, too.
+ */
 static bool shows(gunichar c)
 {
     GUnicodeType type = g_unichar_type(c);

@@ -9,9 +9,9 @@
 #include <glib.h>
 
 /*
- * Prints one line on standard error, "program: message". The message may have
- * names and values of a foreign file: characters that would steer a terminal,
- * or begin another line, become U+FFFD.
+ * Prints "program: message" as one line on standard error. The message may have
+ * names and values from a file of somebody else: characters that would steer a
+ * terminal, or begin another line, become U+FFFD.
  */
 void print_error(const char *program, const GError *error);
 

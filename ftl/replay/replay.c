@@ -1,5 +1,5 @@
 /*
- * The replay loop: one workload, one drive, one thread.
+ * The loop of a replay: one workload, one drive, one thread.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -29,8 +29,8 @@ typedef struct {
     TraceRecord next;
     bool has_next, next_folded;
     int64_t last_time_ns;
-    uint64_t end_bytes;   /* end of the last request */
-    uint64_t *touched, *written; /* a bit per FOOTPRINT_BYTES of the drive */
+    uint64_t end_bytes;   /* where the last request ended */
+    uint64_t *touched, *written; /* a bit for FOOTPRINT_BYTES of the drive */
     uint32_t device[MAX_DEVICES];
     uint32_t in_flight;
     gint64 shown_us;
@@ -38,8 +38,8 @@ typedef struct {
 } Replay;
 
 /*
- * Returns where a device's addresses begin: devices of one trace are an
- * irrational-looking share of the drive apart, so that few of them overlap
+ * Returns where the addresses of a device begin. Devices of a trace begin at
+ * distances that are no simple share of the drive, so that few of them overlap
  * much.
  */
 static uint64_t device_shift(Replay *r, uint32_t device, uint64_t drive)
@@ -59,7 +59,7 @@ static uint64_t device_shift(Replay *r, uint32_t device, uint64_t drive)
     return drive / 1000 * 618 / FOOTPRINT_BYTES * FOOTPRINT_BYTES * i % drive;
 }
 
-/* Fits a request onto the drive, in whole sectors. */
+/* Fits a request to the drive: in whole sectors, and inside the drive. */
 static void fit(Replay *r, TraceRecord *record)
 {
     uint64_t drive = scarp_drive_logical_bytes(r->drive);
@@ -71,7 +71,7 @@ static void fit(Replay *r, TraceRecord *record)
         record->offset_bytes = record->length_bytes = 0;
         return;
     }
-    /* A command log's addresses are the drive's own. */
+    /* the addresses of a command log are the drive's own */
     if (r->workload->absolute && begin % SCARP_SECTOR_BYTES == 0 &&
         record->length_bytes % SCARP_SECTOR_BYTES == 0 && begin <= drive &&
         record->length_bytes <= drive - begin) {
@@ -135,7 +135,7 @@ static uint64_t mark(uint64_t *bits, uint64_t first, uint64_t last)
     return news * FOOTPRINT_BYTES;
 }
 
-/* Counts the workload's properties, as the drive sees them. */
+/* Counts properties of the workload, as the drive sees it. */
 static void characterise(Replay *r, const TraceRecord *record)
 {
     uint64_t first = record->offset_bytes / FOOTPRINT_BYTES, last;
@@ -242,7 +242,10 @@ static void show_progress(Replay *r, gint64 began_us)
     fprintf(stderr, "   ");
 }
 
-/* Scales the workload's time by the speed; far times are clamped. */
+/*
+ * Returns a time of the workload scaled by the speed. Far times become the last
+ * one that is possible.
+ */
 static int64_t at_speed(const Replay *r, int64_t ns)
 {
     __int128 scaled = (__int128)ns * 1000 / (int64_t)r->o->speed_permille;
@@ -250,15 +253,15 @@ static int64_t at_speed(const Replay *r, int64_t ns)
     return CLAMP(scaled, 0, LAST_TIME_NS);
 }
 
-/* Clamps a time between now and the last that the drive can reach. */
+/* Returns ns, or the nearest time that the drive can still reach. */
 static int64_t safe_ns(const Replay *r, int64_t ns)
 {
     return MAX(scarp_now_ns(r->drive), MIN(ns, LAST_TIME_NS));
 }
 
 /*
- * Returns when the next request is due; NEVER when a completion must come
- * first.
+ * Returns when the next request is due; SCARP_TIME_NEVER: a command must
+ * complete first.
  */
 static int64_t due_ns(const Replay *r, int64_t origin_ns)
 {
@@ -300,7 +303,7 @@ static bool loop(Replay *r, GError **error)
         if (event_ns == SCARP_TIME_NEVER && next_ns == SCARP_TIME_NEVER) {
             return true;
         }
-        /* At one time completions come before submissions. */
+        /* at one time completions come before submissions */
         if (event_ns <= next_ns) {
             scarp_run_until_done(r->drive, next_ns);
             reap(r);
@@ -366,10 +369,7 @@ static void begin_logs(Replay *r)
 static void end_logs(Replay *r)
 {
     if (r->o->gc_rows || r->o->flash_rows) {
-        /*
-         * Collections while the drive is brought to rest are not part of the
-         * run.
-         */
+        /* Collections that bring the drive to rest are no part of the run. */
         scarp_set_observer(r->drive, &(ScarpObserver) { 0 });
     }
     flashlog_free(r->served);

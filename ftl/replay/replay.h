@@ -1,5 +1,5 @@
 /*
- * Driving a drive with a workload, and the results.
+ * Running a workload on a drive, and the results.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,7 @@
 typedef enum {
     REPLAY_OPEN,   /* at the workload's times */
     REPLAY_CLOSED, /* depth requests at once */
-    REPLAY_THINK,  /* the workload's gaps, counted from the last completion */
+    REPLAY_THINK,  /* the workload's gaps, after completions */
 } ReplayMode;
 
 typedef struct {
@@ -22,10 +22,11 @@ typedef struct {
     uint64_t speed_permille;  /* scales the workload's rate */
     uint64_t max_requests;    /* 0: all */
     uint64_t max_in_flight;   /* open loop: more are an error; 0: no limit */
-    uint64_t warmup_requests; /* first ones, not in the results */
-    uint64_t align_bytes;     /* requests are widened to it; 0: sectors */
-    bool scale;               /* addresses scaled, not folded, onto the drive */
-    uint64_t scale_bytes;     /* the trace's address space, when scaled */
+    uint64_t warmup_requests; /* first requests, which are not measured */
+    uint64_t align_bytes;     /* requests are multiples of it; 0: of sectors */
+    /* addresses are scaled onto the drive, not folded */
+    bool scale;
+    uint64_t scale_bytes;     /* scaled: bytes that the trace addresses */
     bool progress;
     uint64_t max_ns;          /* of the drive's time; 0: no limit */
     FILE *rows;               /* command log, or NULL */
@@ -36,22 +37,26 @@ typedef struct {
 
 typedef struct {
     uint64_t requests, reads, writes, deallocates, flushes;
-    uint64_t fua_writes;  /* of the writes */
+    uint64_t fua_writes;  /* of these writes */
     uint64_t read_bytes, write_bytes;
-    uint64_t folded;      /* requests wrapped onto the drive */
-    uint64_t sequential;  /* begin where the one before ended */
-    uint64_t touched_bytes, written_bytes; /* of the drive, counted once */
+    uint64_t folded;      /* requests whose addresses were folded */
+    uint64_t sequential;  /* requests that begin where the last one ended */
+    /* bytes of the drive, each counted once */
+    uint64_t touched_bytes, written_bytes;
     uint32_t devices;     /* of the trace */
     uint32_t peak_in_flight;
-    int64_t span_ns;      /* span of the workload's own times */
-    uint64_t measured;    /* after the warm-up */
+    int64_t span_ns;      /* from the first to the last time of the workload */
+    uint64_t measured;    /* requests after the warm-up */
     uint64_t measured_bytes;
-    int64_t first_ns;     /* the drive's time at the start */
-    int64_t begin_ns;     /* start of what is measured */
-    int64_t end_ns;       /* the last completion */
+    int64_t first_ns;     /* the drive's time at the beginning */
+    int64_t begin_ns;     /* when the measured part began */
+    int64_t end_ns;       /* when the last command completed */
 } ReplayResult;
 
-/* False and *error set when the workload is bad or the drive is not quiet. */
+/*
+ * Runs the workload. False, with *error set: the workload is bad, or the drive
+ * does not come to rest.
+ */
 bool replay_run(ScarpDrive *drive, Workload *workload,
                 const ReplayOptions *options, ReplayResult *result,
                 GError **error);

@@ -1,5 +1,6 @@
 /*
- * A workload in another shape: repeated, without some operations or long gaps.
+ * A workload in another shape: repeated, or without some operations or long
+ * gaps.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,16 +15,16 @@ typedef struct {
     void *opaque;
     Workload *inner;
     char *also;             /* base.also */
-    uint64_t pass;          /* from 0 on */
-    uint64_t seen;          /* requests of this pass, those left out, too */
-    int64_t begin_ns;       /* first request of the first pass */
-    int64_t offset_ns;      /* that the pass adds to the workload's times */
+    uint64_t pass;          /* number of this pass, from 0 on */
+    uint64_t seen;          /* requests of this pass, given or left out */
+    int64_t begin_ns;       /* time of the first pass's first request */
+    int64_t offset_ns;      /* added to the workload's times in this pass */
     int64_t cut_ns;         /* taken off the workload's times in this pass */
-    int64_t last_ns;        /* the workload's own time of the last one given */
-    int64_t end_ns;         /* when the workload was at its end so far */
+    int64_t last_ns;        /* time of the last request, by the workload */
+    int64_t end_ns;         /* the end of the workload so far */
 } Reshaped;
 
-/* Adds times, which end at the last one there is. */
+/* Returns the sum of two times, or the last time that there is. */
 static int64_t later(int64_t ns, int64_t more_ns)
 {
     int64_t sum;
@@ -31,7 +32,7 @@ static int64_t later(int64_t ns, int64_t more_ns)
     return __builtin_add_overflow(ns, more_ns, &sum) ? G_MAXINT64 : sum;
 }
 
-/* Cuts a gap, or a jump back, that is longer than one may be. */
+/* Shortens a gap, or a jump back in time, that is longer than max_gap_ns. */
 static void cut_gap(Reshaped *self, int64_t time_ns)
 {
     int64_t gap_ns = time_ns - self->last_ns, max_ns = self->how.max_gap_ns;
@@ -45,7 +46,7 @@ static void cut_gap(Reshaped *self, int64_t time_ns)
     }
 }
 
-/* Notes a request's time, whether it is given or left out. */
+/* Notes the time of a request, whether it is given or left out. */
 static void see(Reshaped *self, int64_t time_ns)
 {
     if (!self->seen++) {
@@ -66,7 +67,7 @@ static void give(Reshaped *self, TraceRecord *record)
     self->end_ns = MAX(self->end_ns, record->time_ns);
 }
 
-/* The time of a request that is left out goes by, up to the longest gap. */
+/* Leaves a request out. Its time passes all the same, up to the longest gap. */
 static void leave_out(Reshaped *self, int64_t time_ns)
 {
     int64_t gap_ns = time_ns - self->last_ns, max_ns = self->how.max_gap_ns;
@@ -78,7 +79,7 @@ static void leave_out(Reshaped *self, int64_t time_ns)
     self->base.skipped_requests++;
 }
 
-/* Takes over what the workload says of itself: of its lines, once. */
+/* Takes over what the workload counts. Counts of lines are taken only once. */
 static void follow(Reshaped *self)
 {
     const Workload *inner = self->inner;
@@ -95,7 +96,7 @@ static void follow(Reshaped *self)
     }
 }
 
-/* Begins the next pass, a mean gap behind the last request of this one. */
+/* Begins the next pass, a mean gap after the last request of this one. */
 static bool again(Reshaped *self, GError **error)
 {
     int64_t span_ns = self->end_ns - self->begin_ns;
@@ -165,7 +166,7 @@ bool reshape_parse_skip(Reshape *how, const char *text, GError **error)
         { "trims", SCARP_OP_DEALLOCATE, SCARP_OP_DEALLOCATE },
         { "flushes", SCARP_OP_FLUSH, SCARP_OP_FLUSH },
     };
-    /* An empty text has no parts, and must be refused like an empty part. */
+    /* An empty text has no parts. It must be refused as an empty part is. */
     g_auto(GStrv) parts = g_strsplit(*text ? text : ",", ",", -1);
 
     for (char **part = parts; *part; part++) {
@@ -199,7 +200,7 @@ Workload *reshape_new(const Reshape *how, ReshapeOpen *open, void *opaque,
     self->base.next = reshaped_next;
     self->base.free = reshaped_free;
     self->base.permille_done = -1;
-    /* The name outlives the workload; other formats' names do not. */
+    /* a format's name may not outlive `inner`, so it is copied */
     self->base.also = self->also = g_strdup(inner->also);
     self->how = *how;
     self->open = open;

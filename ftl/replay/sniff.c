@@ -1,5 +1,5 @@
 /*
- * Sniffing: the format of a trace, by its first lines.
+ * Sniffing: finding the format of a trace by its first lines.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,28 +8,33 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Requests before a damaged line that tell the format nevertheless. */
+/*
+ * A format with so many requests before a damaged line is taken all the same.
+ */
 #define ENOUGH 10
-/* Requests whose mean interval tells in which unit times are. */
+/* So many requests have a mean interval that tells the unit of time. */
 #define JUDGED 8
-/* A shorter mean interval, read as nanoseconds, would be 1,000,000 a second. */
+/*
+ * A mean interval below this is not in ns: that were 1,000,000 requests a
+ * second.
+ */
 #define SHORTEST_NS 1000
-/* A longer mean interval, read as milliseconds, would be one a minute. */
+/* A mean interval above this is not in ms: that were one request a minute. */
 #define LONGEST_MS 60000
-/* A length from here on is taken for bytes: as sectors it were 2 MiB. */
+/* A length of this or more is taken for bytes: in sectors it were 2 MiB. */
 #define LARGE 4096
-/* A length that, as sectors, were 32 MiB: no block layer asks for so much. */
+/* No block layer asks for so much in sectors: 32 MiB. */
 #define TOO_LARGE 65536
 
-/* Findings about the lines, read as one format. */
+/* What the lines are when they are read as one format. */
 typedef struct {
     const TraceFormat *format;
     uint32_t good;          /* requests before the first line that is none */
-    bool fits;              /* there is no such line */
-    bool dots;              /* in a line of a request */
+    bool fits;              /* every line is of the format */
+    bool dots;              /* a line of a request has a decimal point */
     int64_t first_ns, last_ns;
-    uint64_t longest_bytes; /* of the lengths */
-    uint64_t odd_sectors;   /* places or lengths that are no whole sectors */
+    uint64_t longest_bytes; /* the longest request */
+    uint64_t odd_sectors;   /* offsets or lengths that are no whole sectors */
 } Look;
 
 char trace_action_of(char **lines)
@@ -73,7 +78,7 @@ bool trace_is_head(const char *text)
     return true;
 }
 
-/* Reads a line into look; false: the line is not of the format. */
+/* Reads a line into look. False: the line is not of the format. */
 static bool look_at(Look *look, TraceState *state, const char *line)
 {
     g_autofree char *copy = g_strdup(line);
@@ -122,7 +127,10 @@ static Look look(const TraceFormat *format, char **lines, char action)
         look.fits = format->begins || state.etw[0].time || state.etw[1].time;
     }
     if (format->traits & TRACE_DOTTED && !look.dots) {
-        /* Whole milliseconds are rare, and need a plausible interval. */
+        /*
+         * Whole milliseconds are rare. They need a mean interval that is
+         * plausible.
+         */
         look.fits = look.fits && look.good >= JUDGED &&
                     (look.last_ns - look.first_ns) / 1000000 / look.good <
                         LONGEST_MS;
@@ -144,9 +152,9 @@ static Look *of(GArray *looks, const char *name)
 }
 
 /*
- * Chooses among formats that fit. Five columns of numbers may be of several:
- * lengths tell sectors from bytes, the mean interval tells milliseconds from
- * nanoseconds.
+ * Chooses among the formats that fit. Five columns of numbers may be of several
+ * formats: lengths tell sectors from bytes, and the mean interval tells
+ * milliseconds from nanoseconds.
  */
 static const Look *choose(GArray *looks)
 {
@@ -169,14 +177,14 @@ static const Look *choose(GArray *looks)
                ? ms : mqsim;
 }
 
-/* Tells whether other fits as well, and would give other requests. */
+/* True when the other format fits as well, and would give other requests. */
 static bool rivals(const Look *chosen, const Look *other)
 {
     if (chosen->format->parse == other->format->parse ||
         chosen->format->begins) {
         return false;
     }
-    /* Bytes must be whole sectors, and sectors must not be too many. */
+    /* as bytes, all must be whole sectors; as sectors, not too many */
     if (!strcmp(other->format->name, "heimdall")) {
         return !other->odd_sectors;
     }
@@ -184,7 +192,7 @@ static bool rivals(const Look *chosen, const Look *other)
            chosen->longest_bytes < TOO_LARGE;
 }
 
-/* Chooses a format in spite of a damaged line, which the replay will name. */
+/* Chooses a format though a line is damaged. The replay will name that line. */
 static bool nearly(GArray *all, TraceGuess *guess)
 {
     const Look *most = NULL;

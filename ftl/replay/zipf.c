@@ -1,15 +1,17 @@
 /*
- * Zipf weights without libm, so that a table is the same on every host.
+ * Zipf weights, computed without libm, so that a table is the same on every
+ * host.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "trace.h"
 
-/* log2(x) in 1/2^32, for x >= 1, by repeated squaring. */
+/* Returns log2(x) in units of 1/2^32, for x >= 1, by repeated squaring. */
 static uint64_t log2_q32(uint64_t x)
 {
     int whole = 63 - __builtin_clzll(x);
-    uint64_t mantissa = x << (63 - whole); /* 1.63 */
+    /* 1 bit before the point, 63 behind */
+    uint64_t mantissa = x << (63 - whole);
     uint64_t result = (uint64_t)whole << 32;
 
     for (int bit = 31; bit >= 0; bit--) {
@@ -25,7 +27,7 @@ static uint64_t log2_q32(uint64_t x)
     return result;
 }
 
-/* floor(sqrt(x)) of a 128-bit number below 2^126. */
+/* Returns floor(sqrt(x)) of a number below 2^126. */
 static uint64_t root(unsigned __int128 x)
 {
     uint64_t result = 0;
@@ -40,7 +42,7 @@ static uint64_t root(unsigned __int128 x)
     return result;
 }
 
-/* 2^-(x / 2^32) in 1/2^62. */
+/* Returns 2^-(x / 2^32) in units of 1/2^62. */
 static uint64_t exp2_minus_q32(uint64_t x, const uint64_t *power)
 {
     uint64_t result = 1ull << 62;
@@ -55,7 +57,7 @@ static uint64_t exp2_minus_q32(uint64_t x, const uint64_t *power)
 
 void zipf_init(Zipf *zipf, uint32_t n, uint32_t theta_permille)
 {
-    uint64_t power[32]; /* power[i] = 2^-(2^i / 2^32) in 1/2^62 */
+    uint64_t power[32]; /* power[i] = 2^-(2^i / 2^32) in units of 1/2^62 */
     uint64_t sum = 0;
 
     power[31] = root((unsigned __int128)1 << 123);
