@@ -1,7 +1,7 @@
 /*
- * Checks of what an image puts on flash, where power may fail: recovery reads
- * all of it, superseded units too, so an image must contain nothing that no
- * drive could have written.
+ * Checks of the cells that an image contains, where power may fail. Recovery
+ * reads all cells, superseded units too. So an image must contain nothing there
+ * that no drive could have written.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -29,7 +29,9 @@ static bool all_below(const uint64_t *says, uint64_t n, uint64_t end)
     return true;
 }
 
-/* A translation unit must name PPNs that exist, or SCARP_NONE. */
+/*
+ * True when all PPNs in a translation unit's contents exist, or are SCARP_NONE.
+ */
 static bool all_exist(const ScarpDrive *drive, const uint32_t *says)
 {
     for (uint64_t i = 0; i < drive->geo.unit_bytes / sizeof(*says); i++) {
@@ -50,7 +52,9 @@ bool scarp_map_may_say(const ScarpDrive *drive, uint32_t lpn, const void *says)
     if (scarp_is_translation_unit(drive, lpn)) {
         return all_exist(drive, says);
     }
-    /* A record must not tell of deallocations that are yet to come. */
+    /*
+     * A record must not contain a version that the drive has not reached yet.
+     */
     return drive->desc.recovery != RECOVERY_ALL ||
            lpn < drive->geo.logical_units ||
            lpn >= drive->geo.first_translation_unit ||

@@ -1,7 +1,7 @@
 /*
- * Block mapping with log blocks (BAST): a page that is not the next one of its
- * data block goes to its logical block's log block, at any offset. The log
- * block that was written least recently is merged first.
+ * Block mapping with log blocks (BAST): if a page is not the next one of its
+ * data block, it goes to the log block of its logical block, at any offset. The
+ * log block that was written least recently is merged first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -69,7 +69,9 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
     ScarpLogAhead all = scarp_log_ahead(drive, p, lpn, ahead, n_ahead);
     uint32_t log = logs->log_of[page.group];
     uint32_t opened = all.others_data + all.others_log;
-    /* After all openings one free block must remain for the merge. */
+    /*
+     * When all these blocks are open, one free block must remain for the merge.
+     */
     bool may_open = scarp_plane_free_blocks(drive, p) >= opened + 2;
 
     if (scarp_log_in_place_behind(drive, p, page, all.data)) {
@@ -87,7 +89,8 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
 /* ---- Merges ------------------------------------------------------------- */
 
 /*
- * True when no program of the log block, or of its data block, is on its way.
+ * True when no program is on its way to the log block, or to the data block of
+ * its logical block.
  */
 static bool is_settled(const ScarpDrive *drive, uint32_t log)
 {
@@ -107,7 +110,10 @@ static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
     if (lpn != SCARP_NONE) {
         log = logs->log_of[scarp_log_page(drive, p, lpn).group];
     }
-    /* Without a full log block of lpn's own, the plane's oldest is merged. */
+    /*
+     * If lpn's logical block has no full log block, the plane's oldest log
+     * block is merged.
+     */
     if (log == SCARP_NONE ||
         scarp_block_written(drive, log) < drive->geo.units_per_block) {
         log = logs->plane[p].oldest;
@@ -142,7 +148,10 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
 
 /* ---- RAM ---------------------------------------------------------------- */
 
-/* A log block's page stores its offset in its logical block. */
+/*
+ * Each page of a log block needs two bytes, for its offset in the logical
+ * block.
+ */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {
     return scarp_logs_ram_bytes(drive, 2);

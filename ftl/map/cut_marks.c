@@ -1,5 +1,5 @@
 /*
- * Marks of merges and checkpoints that a power cut meets, for checked builds.
+ * Marks of checked builds: merges and checkpoints that a power cut meets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

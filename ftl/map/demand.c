@@ -1,16 +1,19 @@
 /*
  * Demand-cached page mapping (DFTL: Gupta, Kim, Urgaonkar, ASPLOS 2009): the
- * mapping lies on flash in translation units; entries in use are in RAM.
+ * mapping lies on flash in translation units, and entries in use are in RAM.
  *
- * This file makes and loads the mapping, and computes its needs.
- * map/demand_cache.c has the cache of entries, map/demand_units.c reads and
+ * This file makes and loads the mapping, and computes the RAM that it needs.
+ * map/demand_cache.c has the cache of entries. map/demand_units.c reads and
  * writes translation units.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/demand.h"
 
-/* Entries that the write buffer's units may hold, and 16 for reads. */
+/*
+ * Returns the least number of entries in the cache: one for each unit of the
+ * write buffer, which may pin it, and 16 for reads.
+ */
 static uint64_t least_entries(const ScarpDrive *drive)
 {
     uint64_t buffered = drive->desc.buffer_bytes / drive->geo.unit_bytes;
@@ -30,7 +33,9 @@ static uint64_t entries(const ScarpDrive *drive)
 
 uint64_t scarp_map_cache_bytes(const ScarpDrive *drive)
 {
-    /* Each entry also needs two links and up to two places in the hash. */
+    /*
+     * Each entry also needs up to two places in the hash, of four bytes each.
+     */
     return drive->geo.first_translation_unit == drive->geo.mapped_units
                ? 0 : entries(drive) * (sizeof(Entry) + 2 * sizeof(uint32_t));
 }
@@ -93,7 +98,10 @@ static void init_units(ScarpDrive *drive, ScarpDemand *demand)
     demand->queue = (TuList) { SCARP_NONE, SCARP_NONE };
     scarp_pool_init(&demand->works, sizeof(Work));
     scarp_pool_init(&demand->waits, sizeof(ScarpMapWait));
-    /* The limit exceeds the units that can wait in packers for full pages. */
+    /*
+     * The limit is greater than the number of units that can wait in packers
+     * until a page is full, so it never stops all writes.
+     */
     demand->writing_limit = planes * drive->geo.units_per_page + 64;
     demand->update_limit = (uint64_t)planes * drive->geo.units_per_block;
 }
@@ -140,8 +148,8 @@ static void clear(ScarpDrive *drive)
 }
 
 /*
- * RAM of the cache, of the places of translation units, of what collections
- * have changed, and of the translation units on their way to flash.
+ * Counts the RAM of the cache, of changes by collections, of the places of
+ * translation units, and of the translation units on their way to flash.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {
@@ -154,13 +162,16 @@ static uint64_t ram_bytes(const ScarpDrive *drive)
            (uint64_t)demand->writing_limit * drive->geo.unit_bytes;
 }
 
-/* A drive at rest needs only the places of the translation units. */
+/*
+ * Counts the places of the translation units, which are all that a drive at
+ * rest needs.
+ */
 static uint64_t table_bytes(const ScarpDrive *drive)
 {
     return 4 * (uint64_t)drive->map.demand->n_tus;
 }
 
-/* Visits the entries of a segment, least recently used first. */
+/* Visits the LPNs of a segment's entries, least recently used first. */
 static void visit_list(ScarpDrive *drive, EntryList *list, uint32_t state,
                        ScarpVisit *visit)
 {
@@ -190,8 +201,8 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
     uint64_t evictions = drive->stats.map_evictions;
 
     /*
-     * If the cache is smaller than the image's, the most recently used entries
-     * stay.
+     * If the cache is smaller than that of the image, the most recently used
+     * entries stay.
      */
     visit_list(drive, &drive->map.demand->probation, 0, visit);
     visit_list(drive, &drive->map.demand->protected, ENTRY_PROTECTED, visit);
@@ -204,7 +215,10 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
     }
 }
 
-/* A translation unit must lie in its own plane. */
+/*
+ * True when the unit at ppn is no translation unit, or lies in the plane of
+ * that translation unit.
+ */
 static bool may_hold(const ScarpDrive *drive, uint32_t ppn)
 {
     const ScarpDemand *demand = drive->map.demand;

@@ -1,9 +1,9 @@
 /*
  * Records and functions that the sources of ftl.mapping=demand share.
  *
- * An entry's value is always ppn_of's; this state tells which entries the
- * controller has in its RAM, and which of them are newer than flash. The rules
- * are in docs/mappings.md.
+ * The value of each entry is in ppn_of. The records here tell which entries the
+ * modelled controller has in its RAM, and which of these are newer than flash.
+ * The rules are in docs/mappings.md.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,17 +12,20 @@
 
 #include "map/internal.h"
 
-/* RAM of the modelled controller for an entry or an update: LPN and PPN. */
+/*
+ * The RAM that the modelled controller needs for an entry, or for an entry that
+ * a collection changed: LPN and PPN.
+ */
 enum { DEMAND_ENTRY_BYTES = 8 };
 
 /*
- * Bits of Entry.state; the bits from ENTRY_PIN on count the units that pin
- * the entry.
+ * Bits of Entry.state. The bits from ENTRY_PIN up are a number: how many units
+ * pin the entry.
  */
 enum {
-    ENTRY_DIRTY = 1,     /* newer than its translation unit */
+    ENTRY_DIRTY = 1,     /* newer than its translation unit on flash */
     ENTRY_LOADING = 2,   /* its translation unit is being read */
-    ENTRY_LEAVING = 4,   /* dropped when its translation unit is updated */
+    ENTRY_LEAVING = 4,   /* freed when its translation unit is written */
     ENTRY_PROTECTED = 8, /* used again after it was fetched */
     ENTRY_PIN = 16
 };
@@ -30,8 +33,8 @@ enum {
 typedef struct {
     uint32_t lpn;
     uint32_t hash_next;
-    uint32_t prev, next; /* in a list; next: among the unused, too */
-    uint32_t dirty_next; /* of the dirty entries of a translation unit */
+    uint32_t prev, next; /* links of a segment; next: of the unused, too */
+    uint32_t dirty_next; /* next dirty entry of the translation unit */
     uint32_t state;
 } Entry;
 
@@ -56,24 +59,27 @@ typedef struct {
 
 /* A translation unit that is being read, or is in RAM on its way to flash. */
 typedef struct {
-    ScarpUnit unit; /* first member: pack and nand see no more of it */
-    WaitList waits; /* those that wait for the read */
+    ScarpUnit unit; /* first member; pack and nand know only this part */
+    WaitList waits; /* reads and units that wait until it has been read */
     uint32_t tu;
     bool reading;
-    bool writing;   /* counts in n_writing */
-    uint64_t checkpoint; /* begun when its contents were taken */
+    bool writing;   /* it is counted in n_writing */
+    /* number of the last one begun before its contents were copied */
+    uint64_t checkpoint;
 } Work;
 
-/* A translation unit, by its number. */
+/*
+ * The state of a translation unit; ScarpDemand.tu has one for each, by number.
+ */
 typedef struct {
-    Work *work;          /* NULL: it is not in RAM */
-    uint32_t dirty;      /* the first of its dirty entries */
-    uint32_t updates;    /* moved units whose entries are not cached */
-    uint32_t batch_next; /* in a collection's batch */
-    uint32_t queue_next; /* in the queue for writing */
+    Work *work;          /* NULL: the unit is not in RAM */
+    uint32_t dirty; /* the first of the unit's dirty entries, or SCARP_NONE */
+    uint32_t updates; /* units that collections moved, without a cached entry */
+    uint32_t batch_next; /* next of a collection's batch */
+    uint32_t queue_next; /* next of the queue for writing */
     bool batched, queued;
-    bool wanted;         /* it must be written */
-    bool deallocated;    /* units without a cached entry were */
+    bool wanted;         /* the unit must be written */
+    bool deallocated; /* units of it without a cached entry were deallocated */
     bool awaited;        /* the running checkpoint waits for it */
 } Tu;
 
@@ -83,11 +89,12 @@ typedef struct {
 
 /* State of ftl.checkpoint_pages. */
 typedef struct {
-    uint64_t units;   /* programmed since the last one began */
-    uint64_t number;  /* the last one's number */
+    uint64_t units;   /* units programmed since the last checkpoint began */
+    uint64_t number;  /* number of the last checkpoint that began */
     uint64_t journal; /* seq of the first block that no checkpoint covers */
     uint32_t left;    /* translation units still to be written */
-    bool running, sealing; /* sealing: its own unit is being written */
+    /* sealing: the checkpoints' own unit is being written */
+    bool running, sealing;
 } ScarpCheckpoint;
 
 struct ScarpDemand {
@@ -97,25 +104,27 @@ struct ScarpDemand {
     uint32_t *hash, hash_mask; /* [hash_mask + 1]: entries by LPN */
     EntryList probation, protected;
     uint32_t n_dirty, n_leaving;
-    WaitList for_entry; /* those that found no unused entry */
-    uint64_t n_waited;  /* that have ever waited for an entry */
+    WaitList for_entry; /* reads and units that found no unused entry */
+    uint64_t n_waited;  /* waits so far: the next one's seq */
     WaitList ready;
 
     /* Translation units. */
     Tu *tu;
-    uint32_t n_tus;      /* checkpoints' own unit comes behind them */
-    uint32_t *plane_of; /* [n_planes]: planes of a round of them */
+    uint32_t n_tus;      /* tu[n_tus] is the checkpoints' own unit */
+    uint32_t *plane_of; /* [n_planes]: planes of so many units in a row */
     ScarpPacker *packer; /* [plane] */
     ScarpPool works, waits;
     TuList queue;
-    uint32_t n_writing, writing_limit; /* translation units in RAM */
+    /* translation units that are being written; the most that may be */
+    uint32_t n_writing, writing_limit;
     uint32_t n_works, n_deallocated;
 
-    /* Changes by collections to entries that are not cached. */
-    TuList *batch;      /* [plane]: translation units that its job changed */
-    uint32_t *reserved; /* [plane]: entries that its job may change yet */
+    /* Entries that collections changed, and that are not cached. */
+    TuList *batch; /* [plane]: translation units that its collection changed */
+    /* [plane]: entries that its collection may still change */
+    uint32_t *reserved;
     uint64_t n_reserved, n_updates, update_limit;
-    bool starved;       /* a collection awaits room for changes */
+    bool starved;       /* a collection waits for room for its changes */
     bool aside;         /* ageing or recovery: changes are not counted */
     ScarpCheckpoint checkpoint;
     uint64_t n_recovered; /* updates after a power cut, beyond the limit */
@@ -125,18 +134,28 @@ struct ScarpDemand {
 
 /* Returns the index of lpn's entry, or SCARP_NONE. */
 uint32_t scarp_entry_find(const ScarpDemand *demand, uint32_t lpn);
-/* Makes all of tu's dirty entries clean: they are on their way to flash. */
+/*
+ * Makes all dirty entries of tu clean, as they are on their way to flash. Frees
+ * those of them that leave the cache.
+ */
 void scarp_entries_clean(ScarpDrive *drive, Tu *tu);
-/* Gives entries to those that wait for one, as far as there are any. */
+/*
+ * Gives entries to the reads and units that wait for one, as far as entries can
+ * be had.
+ */
 void scarp_entries_feed(ScarpDrive *drive);
-/* Loads a clean entry from an image, as the most recently used one. */
+/* Caches a clean entry of an image, as the most recently used one. */
 void scarp_entry_load(ScarpDrive *drive, uint32_t lpn, uint32_t state);
 /*
- * The translation unit was read: the entries that its waiters need are cached.
+ * Called when a translation unit has been read: gives the waiters their
+ * entries, which are cached now.
  */
 void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits);
 
-/* True when translation units have contents, not only a modelled duration. */
+/*
+ * True when translation units have contents; otherwise only their times are
+ * modelled.
+ */
 static inline bool scarp_tu_contents_kept(const ScarpDrive *drive)
 {
     return drive->store_data || scarp_media_keeps(drive);
@@ -149,11 +168,17 @@ static inline Tu *scarp_tu_of(ScarpDrive *drive, uint32_t lpn)
     return &drive->map.demand->tu[lpn >> drive->geo.translation_shift];
 }
 
-/* Queues tu for writing. */
+/* Queues the translation unit for writing. */
 void scarp_tu_want(ScarpDrive *drive, Tu *tu);
-/* True when tu's contents are in RAM, or it has none: no read is needed. */
+/*
+ * True when no read is needed to know the translation unit's contents: they are
+ * in RAM, or none are on flash yet.
+ */
 bool scarp_tu_known(const ScarpDrive *drive, const Tu *tu);
-/* Makes wait go on when tu, which is not known, has been read. */
+/*
+ * Lets `wait` go on when the translation unit has been read. Starts the read if
+ * none runs.
+ */
 void scarp_tu_await(ScarpDrive *drive, Tu *tu, ScarpMapWait *wait);
 void scarp_tus_write(ScarpDrive *drive);
 
@@ -186,44 +211,57 @@ static inline bool scarp_has_checkpoints(const ScarpDrive *drive)
 }
 
 /*
- * Returns the unit behind the translation units. Its newest version on flash
- * names the last checkpoint that was written to its end.
+ * Returns the checkpoints' own unit, which stands behind the translation units.
+ * Its newest version on flash tells where the journal of the last complete
+ * checkpoint begins. A checkpoint is complete when all translation units that
+ * lacked changes are on flash.
  */
 static inline Tu *scarp_checkpoint_tu(const ScarpDrive *drive)
 {
     return &drive->map.demand->tu[drive->map.demand->n_tus];
 }
 
-/* Counts a unit that was programmed; a checkpoint may become due. */
+/*
+ * Counts a unit that was programmed. With enough of them a checkpoint is due.
+ */
 void scarp_checkpoint_count(ScarpDrive *drive);
 /* Begins a checkpoint if one is due. */
 void scarp_checkpoint_pump(ScarpDrive *drive);
 /*
- * Returns the seq of the first block of data that is open, or has a program
- * under way: the journal of a checkpoint that begins now starts there.
+ * Returns the seq of the first block of data that is open, or to which a
+ * program is on its way. The journal of a checkpoint that begins now starts
+ * with this block.
  */
 uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive);
-/* Writes the contents of the checkpoints' own unit. */
+/* Fills in the contents of the checkpoints' own unit. */
 void scarp_checkpoint_fill(const ScarpDrive *drive, uint64_t *contents);
-/* A translation unit with contents of that checkpoint is on flash. */
+/*
+ * Called when a translation unit is on flash. checkpoint is the number of the
+ * last checkpoint that had begun when the unit's contents were copied.
+ */
 void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t checkpoint);
-/* Sets the checkpoint's state after a power cut, when the mapping is whole. */
+/*
+ * Sets the checkpoint's state after a power cut, once the mapping is complete.
+ */
 void scarp_checkpoint_recovered(ScarpDrive *drive);
-/* Sets the checkpoint's state after ageing: all is on flash. */
+/* Sets the checkpoint's state after ageing, when all entries are on flash. */
 void scarp_checkpoint_aged(ScarpDrive *drive);
-/* ScarpMappingOps: reread. */
+/* Implements ScarpMappingOps.reread. */
 uint64_t scarp_checkpoint_reread(const ScarpDrive *drive, uint32_t *ppn_of);
 
-/* demand_recover.c: ScarpMappingOps: recovered. */
+/* demand_recover.c: implements ScarpMappingOps.recovered. */
 void scarp_demand_recovered(ScarpDrive *drive);
 
-/* demand_laws.c: ScarpMappingOps: check. */
+/* demand_laws.c: implements ScarpMappingOps.check. */
 bool scarp_demand_check(const ScarpDrive *drive, GError **error);
 
-/* map/forward_map.c tells of each change of an entry. */
+/*
+ * Called by map/forward_map.c when lpn's entry changes: the host wrote lpn, or
+ * deallocated it.
+ */
 void scarp_demand_written(ScarpDrive *drive, uint32_t lpn);
 void scarp_demand_deallocated(ScarpDrive *drive, uint32_t lpn);
-/* A collection moved lpn away from the unit at from. */
+/* Called when a collection has moved lpn from the unit at `from`. */
 void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from);
 
 #endif /* SCARP_MAP_DEMAND_H */

@@ -1,5 +1,6 @@
 /*
- * ftl.mapping=demand: the cache of entries, and the waiters for one.
+ * ftl.mapping=demand: the cache of entries, and the reads and units that wait
+ * for an entry.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -35,15 +36,19 @@ static EntryList *list_of(ScarpDemand *demand, const Entry *entry)
 }
 
 /*
- * True when an entry is in one of the LRU segments: not pinned, loading or
- * leaving.
+ * True when the entry is in one of the two LRU segments, because it is neither
+ * pinned, nor loading, nor leaving.
  */
 static bool is_listed(const Entry *entry)
 {
     return !(entry->state & ~(uint32_t)(ENTRY_DIRTY | ENTRY_PROTECTED));
 }
 
-/* Makes entry i the most recently used of its segment. */
+/*
+ * Makes entry i the most recently used of its segment. If the protected segment
+ * then has more than half of all entries, its least recently used one moves to
+ * the other segment.
+ */
 static void enlist(ScarpDemand *demand, uint32_t i)
 {
     list_push(demand, list_of(demand, &demand->entry[i]), i);
@@ -138,9 +143,10 @@ void scarp_entries_clean(ScarpDrive *drive, Tu *tu)
 /* ---- Eviction ----------------------------------------------------------- */
 
 /*
- * Frees entries, least recently used first: a clean one at once, a dirty one
- * when its translation unit is written, together with all dirty entries of that
- * unit. At most as many are leaving as waiters need.
+ * Frees entries until one is unused, least recently used first. A clean entry
+ * is freed at once. A dirty entry is freed when its translation unit is
+ * written, which makes all dirty entries of that unit clean. At most as many
+ * dirty entries leave at a time as waiters need.
  */
 static void evict(ScarpDrive *drive)
 {
@@ -178,7 +184,10 @@ bool scarp_map_evicts(const ScarpDrive *drive)
 }
 #endif
 
-/* Returns an unused entry, or SCARP_NONE. */
+/*
+ * Returns the index of an unused entry, or SCARP_NONE. Evicts entries if all
+ * are used.
+ */
 static uint32_t take(ScarpDrive *drive)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -196,7 +205,10 @@ static uint32_t take(ScarpDrive *drive)
 
 /* ---- Use ---------------------------------------------------------------- */
 
-/* Counts another use of entry i. */
+/*
+ * Notes another use of entry i: it becomes the most recently used one of the
+ * protected segment.
+ */
 static void touch(ScarpDemand *demand, uint32_t i)
 {
     Entry *entry = &demand->entry[i];
@@ -207,7 +219,8 @@ static void touch(ScarpDemand *demand, uint32_t i)
     } else if (is_listed(entry)) {
         list_remove(demand, list_of(demand, entry), i);
     } else {
-        entry->state |= ENTRY_PROTECTED; /* listed when it is released */
+        /* the entry joins a segment when it is unpinned */
+        entry->state |= ENTRY_PROTECTED;
         return;
     }
     entry->state |= ENTRY_PROTECTED;
@@ -228,8 +241,10 @@ static void pin(ScarpDemand *demand, uint32_t i)
 }
 
 /*
- * The entry of lpn, if it is there or needs no read; else SCARP_NONE.  Whoever
- * waits for an entry comes first.
+ * Returns the index of lpn's entry, or SCARP_NONE if the caller has to wait.
+ * *hit: the entry was cached. If the entry is not cached, but no read is
+ * needed, it gets an unused entry, unless others wait for one. A cached entry
+ * goes before these waiters only up to the limit (PASS_USES).
  */
 static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
 {
@@ -357,7 +372,10 @@ void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits)
     }
 }
 
-/* False: no entry is free for wait. */
+/*
+ * Serves the first waiter: it gets its entry, or waits for the read of its
+ * translation unit. Returns false if no entry is free for it.
+ */
 static bool feed_one(ScarpDrive *drive, ScarpMapWait *wait)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -460,7 +478,10 @@ void scarp_demand_deallocated(ScarpDrive *drive, uint32_t lpn)
         return;
     }
     scarp_mark(drive, trimmed_without_entry);
-    /* The controller remembers deallocated ranges until they are written. */
+    /*
+     * The controller remembers deallocated ranges until the translation unit is
+     * written.
+     */
     demand->n_deallocated += !tu->deallocated;
     tu->deallocated = true;
     scarp_tu_want(drive, tu);

@@ -1,14 +1,14 @@
 /*
- * ftl.checkpoint_pages: from time to time all translation units that lack
- * changes are written, so that recovery from a power cut reads only what was
- * written since.
+ * ftl.checkpoint_pages: from time to time all translation units whose copies on
+ * flash lack changes are written. Then recovery from a power cut reads only the
+ * pages that were written since.
  *
  * A checkpoint begins when checkpoint_pages pages have been programmed since
- * the last one began. Its journal is the blocks of data that are open at that
- * moment, and those that are opened later, in their order: full blocks, and
- * blocks left by a power cut, get no more pages. When every translation unit
- * that lacked changes is on flash, the checkpoints' own unit is written, which
- * tells where the journal begins. Until that unit is on flash, the last
+ * the last one began. Its journal starts with the first block of data that is
+ * open at that moment, and has all blocks that are opened later: blocks that
+ * are full, or that a power cut left, get no more pages. When all translation
+ * units that lacked changes are on flash, the checkpoints' own unit is written,
+ * which tells where the journal begins. Until that unit is on flash, the last
  * checkpoint counts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -33,8 +33,8 @@ uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive)
         ScarpBlockState state = scarp_block_state(drive, b);
 
         /*
-         * Blocks of translation units are read whole after every power cut, so
-         * the journal need not cover them.
+         * Recovery reads all pages of blocks of translation units, so the
+         * journal need not have these blocks.
          */
         if (scarp_block_written(drive, b) && state != BLOCK_BAD &&
             !scarp_block_is_translation(drive, b) &&
@@ -114,9 +114,11 @@ void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t number)
 }
 
 /*
- * Pages of the journal count for the next checkpoint: otherwise none would ever
- * begin where power fails before each. wants is not set here but when a page is
- * programmed, so that the tables of a clean shutdown stay true until then.
+ * Pages of the journal count towards the next checkpoint. Otherwise no
+ * checkpoint would ever begin on a drive whose power fails before each.
+ *
+ * `wants` is not set here, but when the next page is programmed. So the tables
+ * of a clean shutdown stay true until then.
  */
 void scarp_checkpoint_recovered(ScarpDrive *drive)
 {
@@ -142,8 +144,8 @@ void scarp_checkpoint_aged(ScarpDrive *drive)
 /* ---- After a power cut -------------------------------------------------- */
 
 /*
- * Returns the newest copy of the checkpoints' own unit, by the spare areas in
- * blocks of translation units.
+ * Returns the PPN of the newest copy of the checkpoints' own unit, by the spare
+ * areas in blocks of translation units, or SCARP_NONE.
  */
 static uint32_t newest_own(const ScarpDrive *drive)
 {
@@ -166,8 +168,8 @@ static uint32_t newest_own(const ScarpDrive *drive)
 }
 
 /*
- * Returns the seq of the first block that no checkpoint covers; 0: none covers
- * any.
+ * Returns the seq of the first block that no checkpoint covers. 0: there is no
+ * checkpoint.
  */
 static uint64_t journal_of(const ScarpDrive *drive)
 {
@@ -179,8 +181,9 @@ static uint64_t journal_of(const ScarpDrive *drive)
 }
 
 /*
- * Returns where the translation units on flash put lpn, if its spare area
- * agrees.
+ * Returns the PPN that lpn's translation unit on flash has for lpn, or
+ * SCARP_NONE if it has none, or if the spare area at that PPN names another
+ * LPN.
  */
 static uint32_t said(const ScarpDrive *drive, const uint32_t *ppn_of,
                      uint32_t lpn)
@@ -198,9 +201,9 @@ static uint32_t said(const ScarpDrive *drive, const uint32_t *ppn_of,
 }
 
 /*
- * Spare areas of translation blocks tell where the translation units are. A
- * unit is where its translation unit says, unless the journal has something
- * newer.
+ * Finds each unit by its translation unit, or by the journal if that has a
+ * newer version. ppn_of has the places of the translation units already, by
+ * their spare areas.
  */
 uint64_t scarp_checkpoint_reread(const ScarpDrive *drive, uint32_t *ppn_of)
 {

@@ -1,5 +1,5 @@
 /*
- * Laws of ftl.mapping=demand, checked from scratch.
+ * Laws of ftl.mapping=demand, which are checked by counting anew.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,7 +28,10 @@ static bool check_list(const ScarpDemand *demand, const EntryList *list,
                              list->n, n);
 }
 
-/* Every entry of the hash is in a list, or has a reason not to be. */
+/*
+ * Checks that every entry of the hash is in a segment, or is pinned, loading or
+ * leaving, with a reason for that.
+ */
 static bool check_entries(const ScarpDrive *drive, GError **error)
 {
     const ScarpDemand *demand = drive->map.demand;
@@ -80,8 +83,8 @@ static bool check_entries(const ScarpDrive *drive, GError **error)
 /* ---- Translation units -------------------------------------------------- */
 
 /*
- * Returns the newest contents of a translation unit, in RAM or on flash; NULL:
- * every unit is unmapped.
+ * Returns the newest contents of a translation unit, in RAM or on flash, or
+ * NULL if it has none: all of its units are unmapped.
  */
 static const uint32_t *newest(const ScarpDrive *drive, uint32_t tu)
 {
@@ -96,9 +99,9 @@ static const uint32_t *newest(const ScarpDrive *drive, uint32_t tu)
 }
 
 /*
- * A translation unit and its dirty entries agree with the forward map, except
- * for uncached units that collections moved or the host deallocated; the counts
- * of those must be exact.
+ * Checks that each entry of a translation unit agrees with the forward map, or
+ * is dirty in the cache. Exceptions are units without a cached entry that
+ * collections moved or the host deallocated: they must be counted.
  */
 static bool check_contents(const ScarpDrive *drive, uint32_t index,
                            GError **error)
@@ -183,7 +186,10 @@ static bool check_units(const ScarpDrive *drive, GError **error)
     return true;
 }
 
-/* Translation units lie in blocks of their plane that contain nothing else. */
+/*
+ * Checks that each translation unit lies in its plane, in a block of
+ * translation units, and that these blocks contain nothing else.
+ */
 static bool check_places(const ScarpDrive *drive, GError **error)
 {
     const ScarpDemand *demand = drive->map.demand;

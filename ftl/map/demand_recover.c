@@ -1,16 +1,16 @@
 /*
  * ftl.mapping=demand after a power cut: translation units on flash lack the
- * changes that were in RAM. Spare areas have told those changes, so recovery
- * treats them as units moved by a collection, and writes each of their
- * translation units soon.
+ * changes that were in RAM. Recovery has found these changes in spare areas. So
+ * it counts them like moves by a collection, and soon writes each translation
+ * unit that lacks some.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/demand.h"
 
 /*
- * Counts the entries of a translation unit that are wrong on flash.
- * *deallocated: some of them map units that are unmapped.
+ * Returns how many mapped units have a wrong entry in the translation unit on
+ * flash. Sets *deallocated if it maps a unit that is unmapped.
  */
 static uint32_t count_stale(const ScarpDrive *drive, uint32_t index,
                             bool *deallocated)

@@ -1,12 +1,12 @@
 /*
- * Translation units: read when an entry is missing, written when entries have
- * changed, each with all of its changed entries.
+ * Translation units: each is read when an entry is missing, and written, with
+ * all of its changed entries, when entries have changed.
  *
- * A translation unit is read before it is written, as flash cannot be written
- * in parts, unless none is on flash yet. From then on it is in RAM; entries
- * that change before its program has ended are dirty again. Several units fill
- * a page. Each has its plane, where blocks are kept for them: so they can
- * always be written.
+ * A translation unit that is on flash is read before it is written, as flash
+ * cannot be written in parts. It is then in RAM until its program has ended.
+ * Entries that change meanwhile are dirty again. Several translation units fill
+ * a page. Each has its own plane, which has blocks for translation units, so
+ * they can always be written.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,7 +27,10 @@ static uint32_t plane_of(const ScarpDrive *drive, uint32_t tu)
     return drive->map.demand->plane_of[tu % drive->geo.n_planes];
 }
 
-/* Writes the current entries of a translation unit, in little endian. */
+/*
+ * Copies the current entries of a translation unit to entries[], in little
+ * endian.
+ */
 static void snapshot(ScarpDrive *drive, uint32_t tu, uint32_t *entries)
 {
     uint32_t n = 1u << drive->geo.translation_shift;
@@ -133,7 +136,9 @@ static void emit(ScarpDrive *drive, uint32_t p)
     scarp_nand_enqueue(drive, cmd);
 }
 
-/* Lets the dies look again for collections that could not begin. */
+/*
+ * Kicks the dies if a collection could not begin for want of room for changes.
+ */
 static void unstarve(ScarpDrive *drive)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -149,8 +154,8 @@ static void unstarve(ScarpDrive *drive)
 }
 
 /*
- * Puts the current entries into the unit, so that its changes need not be
- * remembered any longer.
+ * Copies the current entries to the unit on its way to flash. From now on the
+ * changes need not be remembered elsewhere.
  */
 static void settle(ScarpDrive *drive, Tu *tu, Work *work)
 {
@@ -179,7 +184,7 @@ static void settle(ScarpDrive *drive, Tu *tu, Work *work)
     drive->map.wants |= demand->for_entry.n > 0;
 }
 
-/* Packs a translation unit whose old contents are in RAM, or that has none. */
+/* Packs a translation unit. Its old contents are in RAM, or it has none. */
 static void merge(ScarpDrive *drive, Tu *tu, Work *work)
 {
     uint32_t p = plane_of(drive, work->tu);
@@ -195,7 +200,7 @@ static void merge(ScarpDrive *drive, Tu *tu, Work *work)
     }
 }
 
-/* Starts to write the next translation unit of the queue. */
+/* Starts to write a translation unit that was taken from the queue. */
 static void write_one(ScarpDrive *drive, Tu *tu)
 {
     ScarpDemand *demand = drive->map.demand;
@@ -285,8 +290,9 @@ void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 }
 
 /*
- * True when others wait as writing_limit is reached. A unit that changes again
- * and again would keep its place there, and waiters for an entry would starve.
+ * True when as many translation units are being written as may be, and others
+ * wait in the queue. A unit that changes again and again must then wait behind
+ * these, or waiters for an entry would starve.
  */
 static bool others_are_next(const ScarpDrive *drive)
 {
@@ -319,8 +325,8 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
         if (tu->wanted && !others_are_next(drive)) {
             merge(drive, tu, work); /* its contents are still in RAM */
             /*
-             * A running checkpoint may await the unit, so pump() closes its
-             * page.
+             * A running checkpoint may wait for the unit, so scarp_map_pump()
+             * has to close the unit's page.
              */
             drive->map.wants |= drive->map.demand->checkpoint.running;
             continue;
@@ -357,10 +363,11 @@ static void want_batch(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * False: the entries that the collection would change exceed the limit, so the
- * changes of all running collections are written first. All batches are
- * flushed, as a unit that several collections change is in the batch of the
- * first, which may be paused while this plane is short of blocks.
+ * Checks for room for the entries that the collection would change. If there is
+ * none, queues the changes of all running collections for writing, which makes
+ * room. A translation unit that several collections change is in the batch of
+ * the first of these. That collection may be paused while this plane is short
+ * of blocks, so the batches of all planes are queued.
  */
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind)
 {
@@ -430,7 +437,10 @@ bool scarp_map_at_rest(const ScarpDrive *drive)
                         demand->for_entry.n);
 }
 
-/* While a drive ages, no translation unit is written and no entry is cached. */
+/*
+ * While the drive ages, translation units are not written, and entries are not
+ * cached.
+ */
 void scarp_map_age_begins(ScarpDrive *drive)
 {
     if (drive->map.demand) {
@@ -469,7 +479,10 @@ static void put_contents(ScarpDrive *drive, uint32_t tu)
     }
 }
 
-/* Writes all translation units without time, plane by plane in their order. */
+/*
+ * Puts all translation units on flash without time, in the order of their
+ * numbers, each in its plane.
+ */
 void scarp_map_aged(ScarpDrive *drive)
 {
     ScarpDemand *demand = drive->map.demand;

@@ -1,8 +1,9 @@
 /*
- * Block mapping with shared log blocks (FAST): a page that is not the next one
- * of its data block goes to the sequential log block, if it is its logical
- * block's first page or the next one there; otherwise to the open random log
- * block, which pages of all logical blocks share.
+ * Block mapping with shared log blocks (FAST). If a page is not the next one of
+ * its data block, it goes to a log block. A logical block's first page begins
+ * the sequential log block, and the pages that follow it in order go there,
+ * too. All others go to the open random log block, which all logical blocks
+ * share.
  *
  * Random log blocks are reclaimed in the order in which they were opened: each
  * logical block that has a page there is merged, one after the other, and then
@@ -12,7 +13,10 @@
  */
 #include "map/log_blocks.h"
 
-/* The need of a page that does not go to its data block. */
+/*
+ * The log block that a page needs if it does not go to its data block.
+ * LOG_MERGE: the sequential log block has to be merged first.
+ */
 typedef enum { LOG_SEQUENTIAL, LOG_NEW_SEQUENTIAL, LOG_MERGE, LOG_RANDOM } Need;
 
 static Need need_of(const ScarpDrive *drive, uint32_t p, ScarpLogPage page)
@@ -27,8 +31,7 @@ static Need need_of(const ScarpDrive *drive, uint32_t p, ScarpLogPage page)
         return LOG_RANDOM;
     }
     /*
-     * The page breaks the sequential log block's order, so that block must be
-     * merged.
+     * A page that breaks the order of the sequential log block needs its merge.
      */
     return scarp_block_written(drive, log) == page.offset ? LOG_SEQUENTIAL
                                                           : LOG_MERGE;
@@ -62,7 +65,7 @@ static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
     if (plane->newest != SCARP_NONE && !is_full(drive, plane->newest)) {
         return plane->newest;
     }
-    /* A log block is reserved for sequential pages. */
+    /* The limit of log blocks includes a block for sequential pages. */
     return may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)
                ? SCARP_FRESH : SCARP_NONE;
 }
@@ -163,8 +166,8 @@ static uint32_t first_valid(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Plans the merge of the next logical block that has a page in the random log
- * block.
+ * Plans the merge of a logical block that has a valid page in the random log
+ * block, or, if none has, the erase of that log block.
  */
 static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
                         ScarpMerge *merge)
@@ -195,8 +198,8 @@ static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
     if (sequential != SCARP_NONE) {
         scarp_mark(drive, random_took_sequential);
         /*
-         * The sequential log block's pages are copied along, so it is erased,
-         * too.
+         * The merge copies the valid pages of the sequential log block, too, so
+         * that block is erased as well.
          */
         merge->dead[merge->n_dead++] = sequential;
     }
@@ -217,7 +220,8 @@ static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
                      need_of(drive, p, page) == LOG_MERGE;
     }
     /*
-     * A full sequential log block goes first: its switch merge needs no copies.
+     * A full sequential log block is merged first, as its switch merge needs no
+     * copies.
      */
     if (plane->sequential != SCARP_NONE &&
         (sequential || is_full(drive, plane->sequential))) {
@@ -240,8 +244,9 @@ static void begin(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
     uint32_t log = logs->plane[p].sequential;
 
     /*
-     * The merge copies the sequential log block's pages, or makes it the data
-     * block.
+     * The merge copies the pages of the sequential log block, or makes that
+     * block the data block. So the plane has no sequential log block from now
+     * on.
      */
     if (log != SCARP_NONE && logs->block[log].group == merge->group) {
         logs->plane[p].sequential = SCARP_NONE;
@@ -257,7 +262,7 @@ static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
         scarp_logs(drive)->data_of[merge->group] = merge->target;
     }
     /*
-     * The oldest random log block has no valid page left, so it is erased, too.
+     * If the oldest random log block has no valid page left, it is erased, too.
      */
     if (log != SCARP_NONE && log == merge->victim &&
         !scarp_block_valid(drive, log) && scarp_block_settled(drive, log)) {
@@ -269,8 +274,8 @@ static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
 /* ---- RAM ---------------------------------------------------------------- */
 
 /*
- * A page of a log block stores its logical block and offset: it may be of any
- * logical block of the plane.
+ * Each page of a log block needs four bytes, for its logical block and its
+ * offset there, as it may be of any logical block of the plane.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {

@@ -1,6 +1,5 @@
 /*
- * The forward map: where the newest copy of each unit lies, under every
- * mapping.
+ * The forward map: the place of each unit's newest copy, under every mapping.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -51,7 +50,10 @@ void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
         scarp_demand_written(drive, lpn);
     }
 #ifdef SCARP_FAULT_MAPPING
-    /* SCARP_FAULT_MAPPING maps a wrong unit, which fio --verify must notice. */
+    /*
+     * SCARP_FAULT_MAPPING is a planted fault: a wrong unit is mapped, which
+     * fio's --verify must notice.
+     */
     if (lpn % 997 == 13 && lpn) {
         lpn--;
     }
@@ -70,8 +72,8 @@ void scarp_map_deallocate(ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * The contents stay with both copies if a power cut may need both; else only
- * with the valid one.
+ * Gives the copy at `to` the contents of the unit at `from`. Where a power cut
+ * may need both, the unit keeps them, too.
  */
 static void move_contents(ScarpDrive *drive, uint32_t from, uint32_t to)
 {
@@ -83,7 +85,7 @@ static void move_contents(ScarpDrive *drive, uint32_t from, uint32_t to)
 }
 
 /*
- * The source's valid mark tells whether lpn still lies there, so the forward
+ * The valid mark of `from` tells whether lpn still lies there, so the forward
  * map need not be read.
  */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
@@ -112,7 +114,7 @@ void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
     uint32_t *ppn_of = drive->map.ppn_of;
 
     /*
-     * Two rounds: the first prefetches the table's entries that the second
+     * The first loop prefetches the entries of the forward map that the second
      * writes.
      */
     for (uint32_t i = 0; i < n; i++) {

@@ -1,11 +1,11 @@
 /*
- * Declarations that the sources of map share: a mapping is a table of
- * functions, one file each, named in map/mapping.c's list.
+ * Declarations that the sources of map share. A mapping is a table of
+ * functions, in a file of its own, and named in map/mapping.c's list.
  *
- * Every mapping keeps the table of all units, ppn_of, as the simulator's truth:
- * where the newest copy of a unit lies. The RAM of a controller with that
- * mapping is the mapping's own state. Its laws say that this state alone finds
- * each unit where ppn_of says that it is.
+ * Every mapping keeps ppn_of, the place of each unit's newest copy. This table
+ * is the simulator's truth. The RAM of a controller with that mapping is the
+ * mapping's own state. The mapping's laws say that this state alone finds each
+ * unit where ppn_of has it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,131 +19,164 @@ struct ScarpMappingOps {
     const char *help;
     const char *source; /* paper, section */
     /*
-     * Bits of ScarpMapCan. Without MAP_PLACES_PAGES and MAP_MERGES the scheme
-     * chooses places and victims.
+     * Bits of ScarpMapCan. Without MAP_PLACES_PAGES and MAP_MERGES any page
+     * will do, and the scheme chooses victims.
      */
     uint32_t can;
     /*
-     * The functions below may be NULL. state: drive->map.state, the mapping's
-     * own.
+     * Each function below may be NULL. The mapping's own state is
+     * drive->map.state.
      */
     bool (*init)(ScarpDrive *drive, GError **error);
     void (*clear)(ScarpDrive *drive);
     /*
-     * Number of blocks whose pages are best written together; NULL: one of each
-     * plane.
+     * Returns the number of blocks whose pages are best written together. NULL:
+     * one block of each plane.
      */
     uint64_t (*group_blocks)(const ScarpDrive *drive);
-    /* RAM of a controller that has this mapping; NULL: an entry per unit. */
+    /*
+     * Returns the RAM of a controller that has this mapping. NULL: an entry per
+     * unit.
+     */
     uint64_t (*ram_bytes)(const ScarpDrive *drive);
-    /* Part of that RAM which must be read again after its loss; NULL: all. */
+    /*
+     * Returns how much of that RAM has to be read again after its loss. NULL:
+     * all of it.
+     */
     uint64_t (*table_bytes)(const ScarpDrive *drive);
     /* Checks the mapping's laws, after those of all mappings. */
     bool (*check)(const ScarpDrive *drive, GError **error);
     /*
-     * The functions from here to needs_all belong to mappings that say where
-     * pages go: a unit is a page, and static allocation chooses its plane.
-     * drive->map.merge[plane] is the plane's merge.
+     * The functions from here to needs_all are for mappings that choose a
+     * unit's page. There a unit is a page, and static allocation chooses its
+     * plane. drive->map.merge[plane] is the plane's merge.
      *
-     * room returns the block that lpn's next page goes to, which has a page
-     * left; SCARP_FRESH: a block that open() opens; SCARP_NONE: something must
-     * be merged before.
+     * room returns the block that lpn's next page goes to. It has a page left.
+     * SCARP_FRESH: open() has to open that block. SCARP_NONE: something must be
+     * merged before.
      */
     uint32_t (*room)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn);
     uint32_t (*open)(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
-    /* lpn is about to get the next page of block, which room() returned. */
+    /*
+     * Called when lpn is about to get the next page of block, which room() or
+     * open() returned.
+     */
     void (*wrote)(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                   uint32_t block);
-    /* lpn lies at ppn now, not as a merge's copy. May be NULL. */
+    /*
+     * Called when lpn lies at ppn now, except for copies of a merge. May be
+     * NULL.
+     */
     void (*mapped)(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
     /*
-     * True when n pages from lpn on, each n_planes further, fit in before
-     * anything is merged, if those of ahead[], of the same plane, are written
-     * first: a host-queue policy asks this about a write whose data has not
-     * come. The answer may be wrong: a program without room then waits. NULL:
-     * room() is asked for lpn alone.
+     * A host-queue policy asks this about a write whose data has not come. True
+     * when n pages, lpn and each n_planes further, fit in before anything is
+     * merged. Pages on their way to the plane, ahead[], are taken to be written
+     * first. The answer may be wrong: a program without room then waits. NULL:
+     * room() is asked about lpn alone.
      */
     bool (*fits)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                  uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
     /*
-     * Chooses a merge for lpn, which has no room, or for SCARP_NONE, so that
-     * the plane gains a free block; false: there is none. A target that is yet
-     * to be opened is SCARP_FRESH.
+     * Chooses a merge that makes room for lpn, or, with SCARP_NONE, one by
+     * which the plane gains a free block. Returns false if there is none. The
+     * target is SCARP_FRESH if it has yet to be opened.
      */
     bool (*plan)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                  ScarpMerge *merge);
     /* Begins the planned merge. */
     void (*begin)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
-    /* Number of pages still to be copied; NULL: merge->end - merge->next. */
+    /*
+     * Returns the number of pages still to be copied. NULL: merge->end -
+     * merge->next.
+     */
     uint32_t (*copies_left)(const ScarpDrive *drive, const ScarpMerge *merge);
     /*
-     * Returns the next page to copy, SCARP_PAD, or SCARP_NONE after the last.
+     * Returns the next page to copy, SCARP_PAD for a page without data, or
+     * SCARP_NONE after the last.
      */
     uint32_t (*source_page)(const ScarpDrive *drive, ScarpMerge *merge);
-    /* Returns the block that the copy goes to. */
+    /* Returns the block that the next copy goes to. */
     uint32_t (*target)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
-    /* All copies are on flash: changes the mapping, and fills dead[]. */
+    /*
+     * Called when all copies are on flash: changes the mapping. From then on
+     * dead[] has the blocks to be erased.
+     */
     void (*finish)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
-    /* True when no block of the plane may go bad now; NULL: one may. */
+    /*
+     * True when the plane needs all of its blocks, so that none may go bad now.
+     * NULL: one may.
+     */
     bool (*needs_all)(const ScarpDrive *drive, uint32_t plane);
-    /* Visits what an image keeps of the mapping, and checks what it loads. */
+    /*
+     * Visits the part of the state that an image keeps, and checks it when
+     * loaded.
+     */
     void (*persist)(ScarpDrive *drive, ScarpVisit *visit);
     /*
-     * True when the mapping could have put the unit of ppn's spare area there,
-     * behind the pages before it in its block, valid or not; NULL: any unit may
-     * lie anywhere.
+     * True when the mapping could have put the unit that ppn's spare area names
+     * at ppn, after the pages before it in its block, valid or not. NULL: any
+     * unit may lie anywhere.
      */
     bool (*may_hold)(const ScarpDrive *drive, uint32_t ppn);
     /*
-     * Restores the mapping after a power cut. ppn_of holds the newest copy of
-     * each unit; the mapping may choose another copy of the same version. It
-     * gives each block with a page in use its state (scarp_block_recover()).
+     * Restores the mapping after a power cut. ppn_of has the newest copy of
+     * each unit. The mapping may choose another copy of the same version. It
+     * gives each block with a page in use its state, by scarp_block_recover().
      * NULL: any page will do.
      */
     void (*recover)(ScarpDrive *drive, uint32_t *ppn_of);
-    /* scarp_map_mend() and what follows it; NULL if recover is. */
+    /*
+     * Implement scarp_map_mend(), scarp_map_mend_copied() and
+     * scarp_map_mend_filled(). NULL if recover is NULL.
+     */
     bool (*mend)(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
     void (*mend_copied)(ScarpDrive *drive, ScarpMend *mend, uint32_t *target);
     void (*mend_filled)(ScarpDrive *drive, const ScarpMend *mend,
                         uint32_t block);
     /*
-     * Replaces ppn_of, made from all spare areas, by what the mapping finds
-     * from those that it reads. Returns the seq of the first block of which it
-     * reads all. May be NULL.
+     * Replaces ppn_of, which was made from all spare areas, by the places that
+     * the mapping finds with those pages alone that it reads after a power cut.
+     * Returns the seq of the first block of which it reads all pages. May be
+     * NULL.
      */
     uint64_t (*reread)(const ScarpDrive *drive, uint32_t *ppn_of);
-    /* Recovery is complete. May be NULL. */
+    /* Called when recovery is complete. May be NULL. */
     void (*recovered)(ScarpDrive *drive);
 };
 
-/* map/rebuild.c: true when a is the copy that counts, of two of a unit. */
+/*
+ * map/rebuild.c: a and b are the PPNs of two copies of a unit. True when the
+ * copy at a counts.
+ */
 bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
 
 /* ---- map/mend.c: work to mend ------------------------------------------- */
 
 /*
- * Returns the blocks with a page in use, in the order in which they were
- * opened.
+ * Returns the blocks with a programmed page, in the order in which they were
+ * opened, without bad ones. The caller frees the array.
  */
 GArray *scarp_mend_used(ScarpDrive *drive);
 /*
- * Returns for each block the number of units whose newest copy it has; g_free()
- * it.
+ * Returns, for each block, how many units have their newest copy there, by
+ * ppn_of. The caller frees the array by g_free().
  */
 uint32_t *scarp_mend_count(const ScarpDrive *drive, const uint32_t *ppn_of);
 
 /*
- * Adds a unit to be copied (SCARP_PAD: a page without data), or a block to be
- * erased.
+ * Add work to mend: scarp_mend_add() a unit to be copied (SCARP_PAD: a page
+ * without data to be programmed), scarp_mend_kill() a block to be erased when
+ * all copies are done.
  */
 void scarp_mend_add(ScarpDrive *drive, ScarpMend *mend, uint32_t ppn);
 void scarp_mend_kill(ScarpDrive *drive, ScarpMend *mend, uint32_t block);
-/* Adds victim's valid units to be copied, and victim to be erased. */
+/* Adds the copies of all valid units of victim to mend, and its erase. */
 void scarp_mend_victim(ScarpDrive *drive, ScarpMend *mend, uint32_t victim);
 
 #define SCARP_FRESH (SCARP_NONE - 1) /* a block that is to be opened */
 
-/* Abilities of a mapping whose log blocks are merged. */
+/* Abilities of a mapping that merges log blocks. */
 #define MAP_BY_BLOCK \
     (MAP_PLACES_PAGES | MAP_MERGES | MAP_OWNS_BLOCKS | MAP_KEEPS_ORDER)
 

@@ -1,11 +1,14 @@
 /*
- * Laws of the mapping, checked from scratch.
+ * Laws of all mappings, which are checked by counting anew.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/internal.h"
 
-/* A unit is marked as valid exactly when the forward map names it. */
+/*
+ * Checks that a unit of the block is marked as valid if the forward map names
+ * it, and only then. Adds the valid units to *valid.
+ */
 static bool check_marks(const ScarpDrive *drive, uint32_t block,
                         uint64_t *valid, GError **error)
 {
@@ -29,8 +32,8 @@ static bool check_marks(const ScarpDrive *drive, uint32_t block,
 }
 
 /*
- * True for one event in 1 + units / 512, drawn by the time, so that large
- * drives are checked seldom.
+ * True for one event in 1 + units / 512, drawn by the time. So the cells of
+ * large drives are checked seldom.
  */
 static bool is_looked_at(const ScarpDrive *drive)
 {
@@ -41,8 +44,8 @@ static bool is_looked_at(const ScarpDrive *drive)
 }
 
 /*
- * The cells agree with the mapping at any moment, where power may fail; of
- * equal copies of a unit either may count.
+ * Checks that the cells agree with the mapping, where power may fail. Of equal
+ * copies of a unit either may count.
  */
 static bool check_kept(const ScarpDrive *drive, GError **error)
 {

@@ -1,5 +1,5 @@
 /*
- * Tables and merges that mappings by logical block share.
+ * Tables and merges that mappings by logical block share (block, fast).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -137,7 +137,10 @@ void scarp_log_remove(ScarpDrive *drive, uint32_t p, uint32_t block)
 
 /* ---- Pages that are on their way ----------------------------------------- */
 
-/* Starts a new look: a number by which no logical block has been seen yet. */
+/*
+ * Returns the number of a new walk over logical blocks: none has it in seen[]
+ * yet.
+ */
 static uint32_t next_look(ScarpLogs *logs, uint32_t n_groups)
 {
     if (!++logs->look) {
@@ -147,7 +150,10 @@ static uint32_t next_look(ScarpLogs *logs, uint32_t n_groups)
     return logs->look;
 }
 
-/* Counts the first page on its way of another logical block. */
+/*
+ * Counts the block that has to be opened for page, the first one on its way of
+ * another logical block than lpn's.
+ */
 static void count_other(const ScarpDrive *drive, uint32_t p, ScarpLogPage page,
                         ScarpLogAhead *all)
 {
@@ -188,7 +194,10 @@ ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t p,
 
 /* ---- Merges ------------------------------------------------------------- */
 
-/* The place of a page of a logical block, or SCARP_NONE. */
+/*
+ * Returns the PPN of the page at offset in a logical block, or SCARP_NONE if it
+ * is unmapped or beyond the drive's end.
+ */
 static uint32_t place_of(const ScarpDrive *drive, uint32_t group,
                          uint32_t offset)
 {
@@ -206,8 +215,8 @@ void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 }
 
 /*
- * Returns the offset behind the logical block's last mapped page. end_of sinks
- * over pages that were deallocated since, so each is skipped once.
+ * Lowers end_of over pages that have been deallocated, so that each is skipped
+ * once, and returns it.
  */
 uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group)
 {
@@ -220,8 +229,8 @@ uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group)
 }
 
 /*
- * True when the data block, where each page lies at its own offset, has none of
- * the first n pages of its logical block valid.
+ * True when none of the first n pages of the logical block's data block is
+ * valid, so that a log block with these pages can take its place.
  */
 static bool supersedes(const ScarpDrive *drive, uint32_t group, uint32_t n)
 {
@@ -254,7 +263,7 @@ void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge)
         merge->kind = SCARP_MERGE_ERASE;
     } else if (log != SCARP_NONE && !scarp_block_valid(drive, log)) {
         /*
-         * The log block's pages were written in place later: the data block
+         * All pages of the log block were superseded later, so the data block
          * stays.
          */
         merge->kind = SCARP_MERGE_ERASE;
@@ -262,7 +271,7 @@ void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge)
         merge->n_dead = 1;
     } else if (log != SCARP_NONE && logs->block[log].in_order &&
                supersedes(drive, merge->group, written)) {
-        /* The log block takes the data block's place. */
+        /* The log block becomes the data block. */
         merge->target = log;
         merge->next = written;
         merge->end = MAX(end, written);

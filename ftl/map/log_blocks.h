@@ -1,9 +1,10 @@
 /*
  * Records and functions that mappings by logical block share (block, fast).
- * Static allocation gives each plane a sequence of logical pages;
+ *
+ * Static allocation gives each plane a sequence of logical pages.
  * pages_per_block consecutive ones are a logical block. A logical block has at
- * most one data block, where each page lies at its own offset, and pages at any
- * offset in log blocks.
+ * most one data block, in which each page lies at its own offset. Other pages
+ * of it lie in log blocks, at any offset.
  *
  * Logical blocks are numbered through the drive, those of a plane together.
  *
@@ -16,26 +17,27 @@
 
 /* A log block. */
 typedef struct {
-    uint32_t older, newer; /* in the plane's list, or SCARP_NONE */
-    uint32_t group;        /* logical block whose log it is, or SCARP_NONE */
+    uint32_t older, newer; /* links of the plane's list, or SCARP_NONE */
+    uint32_t group;        /* its logical block; SCARP_NONE: shared */
     bool in_order;         /* each page lies at its own offset */
     bool named;            /* an image has named the block */
 } ScarpLogBlock;
 
 typedef struct {
-    uint32_t oldest, newest; /* ends of the list of log blocks */
+    uint32_t oldest, newest; /* the ends of the list of log blocks */
     uint32_t n_logs;
-    uint32_t sequential;     /* FAST's, in no list; or SCARP_NONE */
+    uint32_t sequential;     /* FAST's, which is in no list, or SCARP_NONE */
 } ScarpLogPlane;
 
 typedef struct {
     uint32_t groups;        /* logical blocks of a plane */
-    uint32_t *turn_of;      /* [plane]: its turn in allocation's order */
+    uint32_t *turn_of;      /* [plane]: its place in the allocation's order */
     uint32_t *data_of;      /* [logical block]: data block, or SCARP_NONE */
     uint32_t *log_of;       /* [logical block]: its log block, or SCARP_NONE */
-    uint32_t *end_of;       /* [logical block]: no page from it on is mapped */
-    uint32_t *seen;         /* [logical block]: the last look that saw it */
-    uint32_t look;          /* number of scarp_log_ahead()'s look */
+    /* [logical block]: no page from this offset on is mapped */
+    uint32_t *end_of;
+    uint32_t *seen; /* [logical block]: number of the last walk that met it */
+    uint32_t look;          /* number of the last walk of scarp_log_ahead() */
     ScarpLogBlock *block;   /* [block] */
     ScarpLogPlane *plane;
 } ScarpLogs;
@@ -45,7 +47,7 @@ static inline ScarpLogs *scarp_logs(const ScarpDrive *drive)
     return drive->map.state;
 }
 
-/* The logical block of a page, and the page's offset in it. */
+/* A page's logical block, and its offset there. */
 typedef struct {
     uint32_t group, offset;
 } ScarpLogPage;
@@ -60,35 +62,44 @@ static inline ScarpLogPage scarp_log_page(const ScarpDrive *drive, uint32_t p,
                             page - block * drive->geo.units_per_block };
 }
 
-/* Returns SCARP_NONE beyond the plane's last logical page. */
+/*
+ * Returns the LPN of the page at offset in the logical block `group`, or
+ * SCARP_NONE beyond the plane's last logical page.
+ */
 uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
                        uint32_t offset);
 
 bool scarp_logs_init(ScarpDrive *drive, GError **error);
 void scarp_logs_clear(ScarpDrive *drive);
-/* Returns 1: each logical block is reclaimed by itself. */
+/*
+ * Implements ScarpMappingOps.group_blocks: returns 1, as each logical block is
+ * reclaimed by itself.
+ */
 uint64_t scarp_logs_group_blocks(const ScarpDrive *drive);
 /*
- * Log blocks that a plane has room for: beside a data block for each logical
- * block, and the free one that a full merge copies to. With one more, merges of
- * logical blocks that have no data block yet could find none free.
+ * Returns how many log blocks the plane has room for, beside a data block for
+ * each logical block, and the free block that a full merge copies to. With one
+ * log block more, the merge of a logical block without a data block might find
+ * no free block.
  */
 uint32_t scarp_logs_room(const ScarpDrive *drive, uint32_t plane);
 /*
- * Log blocks that a plane has, and may have; FAST's sequential one counts even
- * while it is not there.
+ * Return how many log blocks the plane has, and may have. FAST's sequential log
+ * block counts, even while there is none.
  */
 uint32_t scarp_logs_count(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t plane);
-/* ScarpMappingOps: needs_all. */
+/* Implements ScarpMappingOps.needs_all. */
 bool scarp_logs_need_all(const ScarpDrive *drive, uint32_t plane);
 /*
- * RAM of the maps: 4 bytes a logical block; 4 bytes for each possible log
- * block, and page_bytes for each page of it; a valid bit for each page.
+ * Returns the RAM of the tables: 4 bytes for each logical block, 4 bytes for
+ * each possible log block, page_bytes for each page of a log block, and a valid
+ * bit for each page of the drive.
  */
 uint64_t scarp_logs_ram_bytes(const ScarpDrive *drive, uint32_t page_bytes);
 /*
- * True when the host may open a block: the last free one is for a full merge.
+ * True when the host may open a block of the plane. The last free one is
+ * reserved for a full merge.
  */
 static inline bool scarp_logs_may_open(const ScarpDrive *drive, uint32_t plane)
 {
@@ -98,14 +109,17 @@ static inline bool scarp_logs_may_open(const ScarpDrive *drive, uint32_t plane)
 /* Returns the offset behind the logical block's last mapped page. */
 uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group);
 
-/* ScarpMappingOps: mapped. */
+/* Implements ScarpMappingOps.mapped. */
 void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 
 /* Appends block to the plane's list of log blocks, or removes it. */
 void scarp_log_append(ScarpDrive *drive, uint32_t plane, uint32_t block);
 void scarp_log_remove(ScarpDrive *drive, uint32_t plane, uint32_t block);
 
-/* True when group is being merged, so that its data block must not change. */
+/*
+ * True when the copies of group's merge are not complete yet, so that its data
+ * block must not change.
+ */
 static inline bool scarp_log_is_merging(const ScarpDrive *drive, uint32_t plane,
                                         uint32_t group)
 {
@@ -115,8 +129,9 @@ static inline bool scarp_log_is_merging(const ScarpDrive *drive, uint32_t plane,
 }
 
 /*
- * Returns the data block if page is its next one, SCARP_FRESH if page is the
- * first of a block to be opened, or SCARP_NONE: the page goes to a log block.
+ * Returns the data block if `page` is the next page of it. Returns SCARP_FRESH
+ * if the page is the first one of a data block that has to be opened, and
+ * SCARP_NONE if it goes to a log block.
  */
 static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
                                           ScarpLogPage page)
@@ -134,8 +149,8 @@ static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * True when page goes to its data block, or begins one, after n pages of its
- * logical block that are on their way there.
+ * True when `page` goes to its data block, or begins one, if n pages of its
+ * logical block go there before it.
  */
 static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
                                              uint32_t p, ScarpLogPage page,
@@ -148,15 +163,17 @@ static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
 }
 
 /*
- * Blocks and pages that pages on their way to the plane will take before lpn.
- * The first page of each other logical block decides: the rest are assumed to
- * follow it.
+ * Counts of the pages and blocks that pages on their way to the plane will take
+ * before lpn. The first page on its way of each other logical block decides:
+ * the rest are assumed to follow it.
  */
 typedef struct {
-    uint32_t data;   /* pages of lpn's own data block */
+    uint32_t data;   /* pages of the data block of lpn's logical block */
     uint32_t log;    /* pages of lpn's logical block that go to a log block */
-    uint32_t others_data; /* data blocks that other logical blocks open */
-    uint32_t others_log;  /* log blocks, if each has its own */
+    /* data blocks that are opened for other logical blocks */
+    uint32_t others_data;
+    /* log blocks that are opened for them, if each has its own */
+    uint32_t others_log;
 } ScarpLogAhead;
 
 ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t plane,
@@ -164,13 +181,14 @@ ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t plane,
                               uint32_t n_ahead);
 
 /*
- * Plans a merge of merge->group and its log block, or SCARP_NONE: a switch or
- * partial merge if possible, else a full one.
+ * Plans a merge of the logical block merge->group with its log block `log`,
+ * which may be SCARP_NONE. A switch or partial merge is preferred to a full
+ * one.
  */
 void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge);
-/* Begins the merge: opens its target if it has none. */
+/* Begins the merge, and opens its target if that is SCARP_FRESH. */
 void scarp_log_begin(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
-/* ScarpMappingOps: source_page, target. */
+/* Implement ScarpMappingOps.source_page and target. */
 uint32_t scarp_log_source(const ScarpDrive *drive, ScarpMerge *merge);
 uint32_t scarp_log_target(ScarpDrive *drive, uint32_t plane,
                           ScarpMerge *merge);
@@ -186,7 +204,7 @@ void scarp_logs_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
 
 /* ---- map/log_blocks_laws.c ---------------------------------------------- */
 
-/* ScarpMappingOps: check, may_hold, persist. */
+/* Implement ScarpMappingOps.check, may_hold and persist. */
 bool scarp_logs_check(const ScarpDrive *drive, GError **error);
 bool scarp_logs_may_hold(const ScarpDrive *drive, uint32_t ppn);
 void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit);

@@ -9,9 +9,9 @@
 /* The role of a block. */
 typedef enum {
     ROLE_NONE,
-    ROLE_DATA,   /* group's data block: each page at its own offset */
-    ROLE_LOG,    /* a log block of group (SCARP_NONE: shared) */
-    ROLE_ORDER,  /* group's log block, each page at its own offset */
+    ROLE_DATA,   /* the data block of group, each page at its own offset */
+    ROLE_LOG,    /* the log block of group, or (SCARP_NONE) a shared one */
+    ROLE_ORDER,  /* as ROLE_LOG, with each page at its own offset */
     ROLE_DEAD,   /* to be erased next */
 } RoleKind;
 
@@ -20,7 +20,10 @@ typedef struct {
     uint32_t group;
 } Role;
 
-/* Gives a block its role; each block may have only one. */
+/*
+ * Gives a block its role. Returns false if the block has one already, or does
+ * not belong to the mapping.
+ */
 static bool name(const ScarpDrive *drive, Role *role, uint32_t block,
                  RoleKind kind, uint32_t group, GError **error)
 {
@@ -47,7 +50,10 @@ static bool name_data(const ScarpDrive *drive, Role *role, GError **error)
     return true;
 }
 
-/* in_order must tell whether each page, as programmed, is at its own offset. */
+/*
+ * Checks that the log block's in_order tells whether each programmed page lies
+ * at its own offset.
+ */
 static bool check_order(const ScarpDrive *drive, uint32_t block,
                         GError **error)
 {
@@ -67,7 +73,10 @@ static bool check_order(const ScarpDrive *drive, uint32_t block,
                              in_order);
 }
 
-/* Only FAST has a sequential log block, and only an ordered one. */
+/*
+ * Checks that only FAST has a sequential log block, and that its pages are in
+ * order.
+ */
 static bool check_sequential(const ScarpDrive *drive, uint32_t p,
                              GError **error)
 {
@@ -84,8 +93,8 @@ static bool check_sequential(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * FAST opens its random log blocks one after the other: all but the newest are
- * full, in the order of their ages.
+ * Checks FAST's random log blocks: they are opened one after the other, so all
+ * but the newest are full, and the list is in the order of their ages.
  */
 static bool check_turn(const ScarpDrive *drive, uint32_t block, GError **error)
 {
@@ -147,7 +156,10 @@ static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
             check_sequential(drive, p, error));
 }
 
-/* Blocks of a merge are in no list, or about to leave it. */
+/*
+ * Gives the blocks of a merge their roles: they are in no list, or about to
+ * leave it.
+ */
 static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
                        GError **error)
 {
@@ -176,7 +188,9 @@ static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
            name(drive, role, merge->erasing, ROLE_DEAD, SCARP_NONE, error);
 }
 
-/* The tables alone must allow lpn to be where the forward map puts it. */
+/*
+ * Checks that the tables alone allow lpn to lie where the forward map has it.
+ */
 static bool check_unit(const ScarpDrive *drive, const Role *role, uint32_t lpn,
                        GError **error)
 {
@@ -242,7 +256,7 @@ bool scarp_logs_check(const ScarpDrive *drive, GError **error)
 
 /* ---- Images ------------------------------------------------------------- */
 
-/* Visits a block of the plane, or SCARP_NONE. */
+/* Visits *block, which is a block of the plane, or SCARP_NONE. */
 static void visit_block(ScarpDrive *drive, uint32_t p, const char *what,
                         uint32_t *block, ScarpVisit *visit)
 {
@@ -258,7 +272,10 @@ static void visit_block(ScarpDrive *drive, uint32_t p, const char *what,
     }
 }
 
-/* Visits a log block's logical block; in_order follows from its pages. */
+/*
+ * Visits the logical block of a log block. in_order is not visited, as it
+ * follows from the block's pages.
+ */
 static void visit_log(ScarpDrive *drive, uint32_t p, uint32_t block,
                       ScarpVisit *visit)
 {
@@ -329,8 +346,8 @@ void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit)
 }
 
 /*
- * The unit must be of ppn's plane, and, unless log blocks are shared, of the
- * logical block that the block's first unit belongs to.
+ * True when the unit at ppn belongs to ppn's plane, and, unless log blocks are
+ * shared, to the same logical block as the first unit in its block.
  */
 bool scarp_logs_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {

@@ -1,13 +1,13 @@
 /*
  * Mappings by logical block after a power cut: the role of each block.
  *
- * A block whose pages are all of one logical block, each at its own offset, can
- * be its data block. If such a block has the newest copies of all of its
- * logical block's pages, it is a merge's complete target, or an ordered log
- * block: it becomes the data block, and the logical block's other blocks are
- * useless. Otherwise the oldest such block is the data block, and the others
- * are log blocks, as far as the mapping has room for them. Further blocks are
- * merged, as by full merges, before the host is let in.
+ * A block can be a data block if all of its pages are of one logical block,
+ * each at its own offset. If such a block has the newest copies of all pages of
+ * its logical block, it is the complete target of a merge, or an ordered log
+ * block. It becomes the data block, and the other blocks of the logical block
+ * are useless. Otherwise the oldest such block is the data block, and the
+ * others are log blocks, as far as the mapping has room for log blocks. Further
+ * blocks are merged, as by full merges, before the host is let in.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,11 +15,11 @@
 
 enum { NO_GROUP = SCARP_NONE, MANY = SCARP_NONE - 1 };
 
-/* The pages found in a block. */
+/* A block, by the pages found in it. */
 typedef struct {
-    uint32_t group;   /* of all of its pages, NO_GROUP, or MANY */
+    uint32_t group;   /* the logical block of all pages, NO_GROUP, or MANY */
     bool in_place;    /* each readable page is at its own offset */
-    bool in_order;    /* in_place without a gap */
+    bool in_order;    /* in_place, and no page is unreadable */
 } Found;
 
 static Found look_at(const ScarpDrive *drive, uint32_t block)
@@ -50,8 +50,8 @@ static Found look_at(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * True when the block has the newest copies of all of group's pages, each at
- * its own offset.
+ * True when the block has the newest copies of all pages of group, each at its
+ * own offset.
  */
 static bool is_complete(const ScarpDrive *drive, uint32_t block, uint32_t group,
                         const uint32_t *ppn_of)
@@ -88,8 +88,9 @@ static void choose(const ScarpDrive *drive, uint32_t block, uint32_t group,
 /* ---- Roles of blocks ---------------------------------------------------- */
 
 /*
- * Makes block a log block if the mapping can have it: its group's own, or a
- * shared one.
+ * Makes block a log block: with fast the sequential or a shared one, otherwise
+ * that of its logical block. If the logical block has one already, the block is
+ * set apart, to be merged.
  */
 static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
 {
@@ -104,7 +105,10 @@ static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
             logs->block[block].in_order = true;
             return;
         }
-        /* Only the newest random log block is written on. */
+        /*
+         * Only the newest random log block gets more pages, so the one before
+         * is full from now on.
+         */
         if (plane->newest != SCARP_NONE) {
             scarp_block_close_early(drive, plane->newest);
         }
@@ -114,7 +118,9 @@ static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
         return;
     }
     if (logs->log_of[found->group] != SCARP_NONE) {
-        /* A second log block of one logical block must be merged. */
+        /*
+         * A logical block has only one log block, so this one has to be merged.
+         */
         scarp_mark(drive, mended_twins);
         scarp_block_recover(drive, block, BLOCK_APART);
         return;
@@ -144,7 +150,8 @@ void scarp_logs_recover(ScarpDrive *drive, uint32_t *ppn_of)
     g_autofree uint32_t *newest = NULL;
 
     /*
-     * The last complete block wins: sources of its merge are no longer needed.
+     * The last complete block is chosen: the sources of its merge are no longer
+     * needed.
      */
     for (guint i = 0; i < used->len; i++) {
         uint32_t block = g_array_index(used, uint32_t, i);
@@ -167,7 +174,7 @@ void scarp_logs_recover(ScarpDrive *drive, uint32_t *ppn_of)
 /* ---- Mending ------------------------------------------------------------ */
 
 /*
- * Returns a block of the plane that is apart and has valid units, or
+ * Returns a block of the plane that is apart, and has valid units, or
  * SCARP_NONE.
  */
 static uint32_t find_apart(const ScarpDrive *drive, uint32_t p)
@@ -183,7 +190,7 @@ static uint32_t find_apart(const ScarpDrive *drive, uint32_t p)
     return SCARP_NONE;
 }
 
-/* Returns the logical block of a valid page in block, or SCARP_NONE. */
+/* Returns the logical block of the first valid page in block, or SCARP_NONE. */
 static uint32_t group_in(const ScarpDrive *drive, uint32_t block)
 {
     uint32_t first = scarp_block_ppn(drive, block);
@@ -197,7 +204,10 @@ static uint32_t group_in(const ScarpDrive *drive, uint32_t block)
     return SCARP_NONE;
 }
 
-/* Takes *block out of use, to be erased behind the copies. */
+/*
+ * Takes *block out of use and sets it to SCARP_NONE. It is erased after the
+ * copies.
+ */
 static void retire(ScarpDrive *drive, ScarpMend *mend, uint32_t *block)
 {
     if (*block != SCARP_NONE) {
@@ -214,7 +224,7 @@ static void retire_log(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
     retire(drive, mend, &block);
 }
 
-/* Plans copies of all pages of group to a new data block. */
+/* Plans the copies of all pages of group to a new data block. */
 static void merge(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
                   uint32_t group)
 {
@@ -237,7 +247,7 @@ static void merge(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
         logs->block[logs->plane[p].sequential].group == group) {
         retire(drive, mend, &logs->plane[p].sequential);
     }
-    /* Blocks of group that the mapping has no place for are erased, too. */
+    /* Blocks of group that are apart are erased, too. */
     for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
         bool is_dead = false;
 
@@ -261,7 +271,7 @@ bool scarp_logs_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
         return true;
     }
     if (log == SCARP_NONE ||
-        /* Log blocks beyond ftl.log_blocks are reclaimed as writes come. */
+        /* Log blocks beyond ftl.log_blocks are merged later, as writes come. */
         (scarp_logs_count(drive, p) <= scarp_logs_room(drive, p) &&
          scarp_plane_is_sound(drive, p))) {
         return false;

@@ -5,7 +5,9 @@
  */
 #include "map/internal.h"
 
-/* Mappings in the order of ftl.mapping's choices; a new one is added here. */
+/*
+ * All mappings, in the order of ftl.mapping's choices. A new one is added here.
+ */
 static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_PAGE] = &scarp_mapping_page,
     [MAPPING_DEMAND] = &scarp_mapping_demand,
@@ -17,8 +19,8 @@ static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
 static const char *name_of(const ScarpDrive *drive)
 {
     /*
-     * An image's class is compared before the drive has tables, so ops is not
-     * set yet.
+     * The class of an image is compared before the drive has tables, when
+     * drive->map.ops is not set yet.
      */
     const ScarpMappingOps *ops = mappings[drive->desc.mapping];
 
@@ -29,7 +31,10 @@ void scarp_map_add_class(const ScarpDrive *drive, GString *text)
 {
     const ScarpDescription *d = &drive->desc;
 
-    /* Images older than ftl.mapping lack this line: they are of "page". */
+    /*
+     * Images that are older than the key ftl.mapping lack this line, and are of
+     * "page".
+     */
     if (d->mapping != MAPPING_PAGE) {
         g_string_append_printf(text, "ftl.mapping=%s\n",
                                name_of(drive));
@@ -65,7 +70,10 @@ uint64_t scarp_map_table_bytes(const ScarpDrive *drive)
                                        : scarp_map_ram_bytes(drive);
 }
 
-/* A mapping that lets a unit lie in any page needs no function for that. */
+/*
+ * True when the mapping recovers from power cuts. A mapping that lets a unit
+ * lie in any page needs no functions for that.
+ */
 static bool recovers(const ScarpMappingOps *ops)
 {
     return !(ops->can & MAP_PLACES_PAGES) ||

@@ -1,17 +1,20 @@
 /*
- * After a power cut: which unit lies where, each block's role, and the work
- * that mends planes before the host is let in.
+ * After a power cut: the place of each unit, the role of each block, and the
+ * work that mends planes before the host is let in.
  *
  * Under mappings that use any page, a block with valid units counts as full,
- * whatever part of it is erased, and one without is erased. A plane without a
- * free block gets one as by a collection: the blocks with the fewest valid
- * units are copied together.
+ * whatever part of it is erased. A block without valid units is erased. A plane
+ * without a free block gets one as by a collection: the blocks with the fewest
+ * valid units are copied together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/internal.h"
 
-/* Returns a version above all in spare areas and records of deallocations. */
+/*
+ * Returns a version above all versions in spare areas and in records of
+ * deallocations.
+ */
 static uint64_t next_version(const ScarpDrive *drive, const uint32_t *ppn_of)
 {
     const ScarpGeometry *geo = &drive->geo;
@@ -48,7 +51,8 @@ static void recover_block(ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Sorts blocks by their opening, which is as far as known the order of filling.
+ * Compares two blocks by the order of their opening. The order of filling,
+ * which is not known, is nearly the same.
  */
 static int by_seq(const void *a, const void *b, void *opaque)
 {
@@ -131,7 +135,10 @@ void scarp_mend_victim(ScarpDrive *drive, ScarpMend *mend, uint32_t victim)
     scarp_mend_kill(drive, mend, victim);
 }
 
-/* Adds the plane's next useless block that is apart; false: there is none. */
+/*
+ * Adds the erase of the plane's next block that is apart and has no valid unit.
+ * Returns false if there is none.
+ */
 static bool next_apart(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 {
     uint32_t blocks = drive->desc.blocks_per_plane;
@@ -148,7 +155,7 @@ static bool next_apart(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
     return false;
 }
 
-/* Returns the plane's full block with the fewest valid units. */
+/* Returns the plane's full block with the fewest valid units, or SCARP_NONE. */
 static uint32_t least_valid(const ScarpDrive *drive, uint32_t p)
 {
     for (uint32_t v = 0; v <= drive->geo.units_per_block; v++) {

@@ -1,5 +1,5 @@
 /*
- * Merges of a mapping that says where pages go: the plan for a plane, and its
+ * Merges of mappings that choose a unit's page: the plan for a plane, and the
  * steps. gc issues their flash commands (gc/merge.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -51,8 +51,8 @@ bool scarp_merge_plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
     }
     *copies = copies_left(drive, &merge);
     /*
-     * A shared log block is found empty only after its last merge: it counts as
-     * one erase.
+     * A shared log block is found empty only after its last merge, so a plan to
+     * erase it counts as one erase.
      */
     *erases = MAX(merge.n_dead, merge.kind == SCARP_MERGE_ERASE);
     return true;

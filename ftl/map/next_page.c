@@ -1,6 +1,6 @@
 /*
- * Mappings that say where pages go: the block that a page of the host gets, and
- * the page in it.
+ * Mappings that choose a unit's page: the block and the page in it that a page
+ * of the host gets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /*
- * Page mapping: each unit has an entry of its own in RAM: the forward map.
+ * Page mapping: each unit has an entry of its own in RAM, which is the forward
+ * map.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,17 +1,19 @@
 /*
- * The mapping, rebuilt from flash alone: each written unit's LPN and, with
- * ftl.recovery, its version (the order in which the host wrote it, which a
- * relocated copy keeps); each block's sequence number; the order of pages.
+ * The mapping, rebuilt from flash alone: from the LPN of each written unit, its
+ * version (with ftl.recovery), the sequence number of each block, and the order
+ * of pages. The version is a unit's place in the order of the host's writes. A
+ * relocated copy keeps it.
  *
- * Without versions, the order of blocks and pages tells the newer of two units.
- * That is right until a collection has relocated something: a copy stands in a
+ * Without versions, the order of blocks and pages decides which of two units is
+ * newer. That is right until a collection relocates something: a copy lies in a
  * newer page than a unit that was written after it.
  *
- * Two units with one version are copies of each other: either may count. Where
- * power may fail the copy in the older block counts, so that the block last
- * opened for copies is useless, and becomes free again. With ftl.recovery=2
- * records tell when a unit was deallocated: it stays deallocated if that was
- * after it was written. Without records it comes back.
+ * Two units with one version are copies of each other, and either may count.
+ * Where power may fail, the copy in the older block counts. So the block that
+ * was last opened for copies is useless, and becomes free again.
+ *
+ * With ftl.recovery=2 records tell when a unit was deallocated. If that was
+ * after its write, it stays deallocated. Without records the unit comes back.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,14 +38,18 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
     scarp_mark_if(drive, older_copy_kept,
                   scarp_media_keeps(drive) && drive->map.mending);
     /*
-     * On drives without power cuts only one of two equal copies has the bytes.
+     * On drives whose power cannot fail, only one of two equal copies has
+     * contents.
      */
     return scarp_media_keeps(drive)
                ? seq_a < seq_b || (seq_a == seq_b && a < b)
                : scarp_contents_get(drive, a) != NULL;
 }
 
-/* Records are units like others: their newest copies are known by now. */
+/*
+ * Unmaps the units that records call deallocated. Records are units, too, so
+ * ppn_of has their newest copies already.
+ */
 static void forget_deallocated(const ScarpDrive *drive, uint32_t *ppn_of)
 {
     const ScarpGeometry *geo = &drive->geo;

@@ -1,10 +1,11 @@
 /*
  * Superblock mapping: adjacent logical blocks form a superblock, which has
- * blocks of its own; a page lies anywhere in them. One of the blocks is written
- * at a time; blocks beyond the number of logical blocks are update blocks.
+ * blocks of its own. A page lies anywhere in these. One of the blocks is
+ * written at a time. Blocks beyond the number of logical blocks are update
+ * blocks.
  *
- * Merges reclaim the block with the fewest valid pages of the least recently
- * written superblock that has update blocks.
+ * Merges reclaim blocks of the superblock that was written least recently, of
+ * those with update blocks: its block with the fewest valid pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -124,7 +125,7 @@ void scarp_super_drop(ScarpDrive *drive, uint32_t block)
 
 /* ---- Places of pages ---------------------------------------------------- */
 
-/* True when block exists and has a page left. */
+/* True when block is not SCARP_NONE, and has a page left. */
 static bool has_room(const ScarpDrive *drive, uint32_t block)
 {
     return block != SCARP_NONE && scarp_block_written(drive, block) <
@@ -143,7 +144,10 @@ static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
     }
     scarp_mark_if(drive, superblock_awaits_merge,
                   merge->kind && !merge->switched && merge->group == s);
-    /* A merge of this superblock opens a block that will be written next. */
+    /*
+     * While this superblock is merged, no other block is opened for it: the
+     * merge opens one, which is written next.
+     */
     if ((merge->kind && !merge->switched && merge->group == s) ||
         scarp_plane_free_blocks(drive, p) < 2) {
         return SCARP_NONE;
@@ -175,7 +179,10 @@ static void wrote(ScarpDrive *drive, uint32_t p, uint32_t lpn,
     }
 }
 
-/* Pages that the superblock can still write without another block. */
+/*
+ * Returns how many pages the superblock can write before it needs another
+ * block.
+ */
 static uint32_t pages_left(const ScarpDrive *drive, uint32_t s)
 {
     uint32_t block = scarp_supers(drive)->super[s].current;
@@ -184,7 +191,9 @@ static uint32_t pages_left(const ScarpDrive *drive, uint32_t s)
                                          scarp_block_written(drive, block);
 }
 
-/* Starts a new look: a number by which no superblock has been seen yet. */
+/*
+ * Returns the number of a new walk over superblocks: none has it in `seen` yet.
+ */
 static uint32_t next_look(ScarpSupers *supers, uint32_t n_supers)
 {
     if (!++supers->look) {
@@ -202,7 +211,7 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
     ScarpSupers *supers = scarp_supers(drive);
     uint32_t s = scarp_super_of(drive, p, lpn), left = pages_left(drive, s);
     uint32_t look = next_look(supers, supers->n * drive->geo.n_planes);
-    uint32_t opened = 0, updates = 0; /* by other superblocks */
+    uint32_t opened = 0, updates = 0; /* blocks opened by other superblocks */
     const ScarpMerge *merge = &drive->map.merge[p];
 
     for (uint32_t i = 0; i < n_ahead; i++) {
@@ -233,7 +242,10 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
 
 /* ---- Merges ------------------------------------------------------------- */
 
-/* Returns the superblock's block with the fewest valid pages, or SCARP_NONE. */
+/*
+ * Returns the superblock's block with the fewest valid pages, or SCARP_NONE if
+ * none can be reclaimed now.
+ */
 static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 {
     const ScarpSupers *supers = scarp_supers(drive);
@@ -244,7 +256,7 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
          b = supers->block[b].next) {
         uint32_t valid = scarp_block_valid(drive, b);
 
-        /* The block being written still has pages to give. */
+        /* The block that is being written has pages left for the host. */
         if (b == super->current && has_room(drive, b) && valid) {
             continue;
         }
@@ -347,9 +359,10 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
 /* ---- RAM ---------------------------------------------------------------- */
 
 /*
- * RAM: 4 bytes a block for its superblock's list; for each logical page the
- * bits that name one of the pages of its superblock; a valid bit for each page.
- * The paper keeps the pages' entries in spare areas, and reads them from there.
+ * Counts 4 bytes for each block, for the list of its superblock; for each
+ * logical page the bits that name one page of its superblock; and a valid bit
+ * for each page. The paper keeps the entries of pages in spare areas, and reads
+ * them there.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {

@@ -1,5 +1,6 @@
 /*
- * The state of superblock mapping: map/superblock.c, and its laws.
+ * The state of superblock mapping, for map/superblock.c, its recovery and its
+ * laws.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,31 +13,33 @@ typedef struct {
     uint32_t first;        /* first of its blocks, or SCARP_NONE */
     uint32_t n;            /* number of its blocks */
     uint32_t current;      /* the block being written, or SCARP_NONE */
-    uint32_t older, newer; /* in its plane's list, while it has update blocks */
-    uint32_t seen;         /* the last look that saw it */
+    /* links of its plane's list, while it has update blocks */
+    uint32_t older, newer;
+    uint32_t seen;         /* number of the last walk that met it */
 } ScarpSuper;
 
 /* A block of a superblock. */
 typedef struct {
-    uint32_t next, prev; /* in its superblock's list, or SCARP_NONE */
+    uint32_t next, prev; /* links of its superblock's list, or SCARP_NONE */
     uint32_t super;
 } ScarpSuperBlock;
 
 typedef struct {
-    uint32_t oldest, newest; /* superblocks with update blocks */
-    uint32_t updates;        /* blocks beyond the logical ones */
+    /* ends of the list of superblocks with update blocks */
+    uint32_t oldest, newest;
+    uint32_t updates;        /* update blocks of the plane */
 } ScarpSuperPlane;
 
 typedef struct {
     uint32_t width;     /* logical blocks of a superblock */
     uint32_t blocks;    /* logical blocks of a plane */
     uint32_t n;         /* superblocks of a plane */
-    uint32_t *plane_of; /* [n_planes]: planes of a round of pages */
+    uint32_t *plane_of; /* [n_planes]: planes of so many pages in a row */
     ScarpDivisor by_width;
     ScarpSuper *super;  /* [superblock], those of a plane together */
     ScarpSuperBlock *block;
     ScarpSuperPlane *plane;
-    uint32_t look; /* number of fits()'s look */
+    uint32_t look; /* number of the last walk of fits() */
 } ScarpSupers;
 
 static inline ScarpSupers *scarp_supers(const ScarpDrive *drive)
@@ -44,7 +47,7 @@ static inline ScarpSupers *scarp_supers(const ScarpDrive *drive)
     return drive->map.state;
 }
 
-/* Returns the superblock of a logical page. */
+/* Returns the number of the superblock that lpn, of plane p, belongs to. */
 static inline uint32_t scarp_super_of(const ScarpDrive *drive, uint32_t p,
                                       uint32_t lpn)
 {
@@ -55,7 +58,10 @@ static inline uint32_t scarp_super_of(const ScarpDrive *drive, uint32_t p,
     return p * supers->n + scarp_divide(block, supers->by_width);
 }
 
-/* Logical blocks of a superblock: the last of a plane may have fewer. */
+/*
+ * Returns how many logical blocks the superblock has: the last one of a plane
+ * may have fewer than the others.
+ */
 static inline uint32_t scarp_super_width(const ScarpSupers *supers, uint32_t s)
 {
     uint32_t first = s % supers->n * supers->width;
@@ -73,10 +79,16 @@ static inline bool scarp_super_has_updates(const ScarpSupers *supers,
 void scarp_super_add(ScarpDrive *drive, uint32_t s, uint32_t block);
 /* Removes a block from its superblock. */
 void scarp_super_drop(ScarpDrive *drive, uint32_t block);
-/* Makes s, which was written, the newest of those with update blocks. */
+/*
+ * Makes s, which was written, the newest in the list of superblocks with update
+ * blocks.
+ */
 void scarp_super_touch(ScarpSupers *supers, uint32_t s);
 
-/* map/superblock_recover.c: ScarpMappingOps: recover, mend, … */
+/*
+ * map/superblock_recover.c: implement ScarpMappingOps.recover, mend,
+ * mend_copied and mend_filled.
+ */
 void scarp_supers_recover(ScarpDrive *drive, uint32_t *ppn_of);
 bool scarp_supers_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
 void scarp_supers_mend_copied(ScarpDrive *drive, ScarpMend *mend,
@@ -84,7 +96,9 @@ void scarp_supers_mend_copied(ScarpDrive *drive, ScarpMend *mend,
 void scarp_supers_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
                               uint32_t block);
 
-/* map/superblock_laws.c */
+/*
+ * map/superblock_laws.c: implement ScarpMappingOps.check, may_hold and persist.
+ */
 bool scarp_supers_check(const ScarpDrive *drive, GError **error);
 bool scarp_supers_may_hold(const ScarpDrive *drive, uint32_t ppn);
 void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit);

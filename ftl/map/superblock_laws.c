@@ -5,7 +5,7 @@
  */
 #include "map/superblock.h"
 
-/* True when a merge reads the block, or copies to it. */
+/* True when a merge copies from the block, or to it. */
 static bool is_merged(const ScarpDrive *drive, uint32_t block)
 {
     const ScarpMerge *merge =
@@ -15,8 +15,8 @@ static bool is_merged(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Each block of the superblock is named once, and the current one is among
- * them.
+ * Checks that no other superblock has a block of this one, and that its current
+ * block is one of its blocks.
  */
 static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
                         GError **error)
@@ -50,14 +50,19 @@ static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
     if (n != super->n) {
         return scarp_law_differs(error, "blocks of superblock", s, super->n, n);
     }
-    /* Only the current block, or one of a merge, may be partly written. */
+    /*
+     * Only the current block and the blocks of a merge may be written in part.
+     */
     return left == SCARP_NONE ||
            scarp_law_differs(error, "pages of full block", left,
                              scarp_block_written(drive, left),
                              drive->geo.units_per_block);
 }
 
-/* The list has exactly the superblocks with update blocks. */
+/*
+ * Checks that the plane's list has the superblocks with update blocks, and no
+ * others.
+ */
 static bool check_plane(const ScarpDrive *drive, bool *named, uint32_t p,
                         GError **error)
 {
@@ -92,7 +97,7 @@ static bool check_plane(const ScarpDrive *drive, bool *named, uint32_t p,
     if (merge->kind && merge->erasing != SCARP_NONE) {
         named[merge->erasing] = true;
     }
-    /* Dead blocks have left their superblock, and wait for their erase. */
+    /* Dead blocks are in no superblock, and wait for their erase. */
     for (uint32_t i = 0; merge->kind && merge->switched && i < merge->n_dead;
          i++) {
         named[merge->dead[i]] = true;
@@ -159,8 +164,8 @@ static void visit_super(ScarpDrive *drive, uint32_t s, bool *named,
     bool current = super->current != SCARP_NONE;
 
     /*
-     * The visit begins with the last block, as loading puts each before the
-     * others.
+     * The visit begins with the list's last block, because loading puts each
+     * block before the others.
      */
     while (!visit->loading && b != SCARP_NONE &&
            supers->block[b].next != SCARP_NONE) {
@@ -231,7 +236,10 @@ void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit)
     }
 }
 
-/* The unit must be of the superblock that the block's first unit belongs to. */
+/*
+ * True when the unit at ppn belongs to ppn's plane, and to the same superblock
+ * as the first unit in its block.
+ */
 bool scarp_supers_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {
     const ScarpSupers *supers = scarp_supers(drive);

@@ -1,15 +1,16 @@
 /*
  * Superblock mapping after a power cut: a block belongs to the superblock whose
- * units it has. The latest opened block that is not full is written on.
+ * units it contains. Of the blocks that are not full, the one opened last gets
+ * the next pages.
  *
- * Where a plane lacks a free block, the blocks of a superblock with update
- * blocks are copied together, those with the fewest valid units first.
+ * If a plane lacks a free block, blocks of a superblock with update blocks are
+ * copied together, those with the fewest valid units first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/superblock.h"
 
-/* Returns the superblock of a block, by any unit in it. */
+/* Returns the superblock of a block, by the first readable unit in it. */
 static uint32_t super_in(const ScarpDrive *drive, uint32_t block)
 {
     const uint32_t *lpns = scarp_media_lpns(drive,
@@ -28,8 +29,8 @@ static bool is_full(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Makes block, which has a page left, the current one; an earlier one is
- * closed.
+ * Makes block, which has a page left, the current one. The one before gets no
+ * more pages, and counts as full.
  */
 static void make_current(ScarpDrive *drive, uint32_t s, uint32_t block)
 {
@@ -66,8 +67,8 @@ void scarp_supers_recover(ScarpDrive *drive, uint32_t *ppn_of)
 }
 
 /*
- * Returns the superblock's block with the fewest valid units; SCARP_NONE: all
- * of its blocks are fully valid.
+ * Returns the superblock's block with the fewest valid units, or SCARP_NONE if
+ * all units of all of its blocks are valid.
  */
 static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 {
@@ -85,8 +86,8 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 }
 
 /*
- * Returns the superblock that mending began with, else the first with update
- * blocks.
+ * Returns the superblock that mending began with, if it has a block left to be
+ * copied; otherwise the one with update blocks that was written least recently.
  */
 static uint32_t next_super(const ScarpDrive *drive, uint32_t p,
                            const ScarpMend *mend)
@@ -114,7 +115,10 @@ bool scarp_supers_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
     return true;
 }
 
-/* If nothing is left to copy, the target joins its superblock. */
+/*
+ * The target of the copies joins its superblock, if that has nothing left to be
+ * copied.
+ */
 void scarp_supers_mend_copied(ScarpDrive *drive, ScarpMend *mend,
                               uint32_t *target)
 {
