@@ -1,5 +1,5 @@
 /*
- * One cut, from the failure of power to the line of output about it.
+ * A cut, from the failure of power to the line of output about it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * One cut: power fails, the drives recover, and their contents are judged. Each
+ * A cut: power fails, the drives recover, and their contents are judged. Each
  * cut is tried in a process of its own, because the run goes on without the
  * cut.
  *

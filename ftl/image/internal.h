@@ -24,8 +24,7 @@ typedef struct {
     uint32_t version;
     uint32_t n_sections;
     uint64_t file_bytes;
-    /* of head and table, with zeroes here */
-    uint8_t digest[IMAGE_DIGEST_BYTES];
+    uint8_t digest[IMAGE_DIGEST_BYTES]; /* of head (zeroes here) and table */
 } ImageHead;
 
 /* ---- file.c ------------------------------------------------------------ */

@@ -46,8 +46,8 @@ char *image_layout_text(const ScarpDrive *drive)
     }
     if (d->power_cuts) {
         /*
-         * These keys decide which pages of the same cells may be programmed at
-         * rest.
+         * nand.power_cuts, paired_pages and cell_bits decide which pages of the
+         * same cells may be programmed in a drive at rest.
          */
         g_string_append_printf(text, "nand.power_cuts=1\nftl.paired_pages=%"
                                G_GUINT64_FORMAT "\nnand.cell_bits=%"
@@ -59,8 +59,8 @@ char *image_layout_text(const ScarpDrive *drive)
     }
     scarp_map_add_class(drive, text);
     /*
-     * Translation units and stripes lie in the planes that ftl.allocation says.
-     * cwdp, the default, is not written.
+     * Translation units and stripes lie in the planes that ftl.allocation says;
+     * cwdp is not written.
      */
     if ((scarp_map_keeps_order(drive) || d->parity_width) &&
         strcmp(scarp_alloc_letters(d), "cwdp")) {

@@ -117,10 +117,7 @@ static inline ScarpUnit *scarp_pack_find(const ScarpDrive *drive, uint32_t lpn)
     ScarpUnit *unit;
 
     if (!drive->pack.n_indexed) {
-        /*
-         * so a drive that is only read does not load the table into the cache
-         */
-        return NULL;
+        return NULL; /* a drive that is only read leaves the table uncached */
     }
     unit = drive->pack.hash[lpn & drive->pack.hash_mask];
     while (unit && unit->lpn != lpn) {

@@ -36,8 +36,8 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 
     if (scarp_stripe_known(drive, lpn, &data)) {
         /*
-         * The page was overwritten or deallocated since the read came, so the
-         * parity does not cover it any more.
+         * The page was overwritten or deallocated since, so the parity no
+         * longer covers it.
          */
         scarp_mark(drive, rebuild_overtaken);
         return false;
@@ -130,7 +130,7 @@ static void begin(ScarpDrive *drive, ScarpFlashCmd *cmd)
             scarp_stripe_read(drive, rebuild, other, scarp_flash_bytes(cmd));
         }
     }
-    /* the page is mapped, so its parity is, too, and has to be read */
+    /* The parity at least must be read: the wanted page is mapped. */
     g_assert(rebuild->pending);
 }
 

@@ -12,7 +12,7 @@
  * A format with so many requests before a damaged line is taken all the same.
  */
 #define ENOUGH 10
-/* So many requests have a mean interval that tells the unit of time. */
+/* Requests from which on the mean interval tells the unit of time. */
 #define JUDGED 8
 /*
  * A mean interval below this is not in ns: that were 1,000,000 requests a
@@ -26,7 +26,7 @@
 /* No block layer asks for so much in sectors: 32 MiB. */
 #define TOO_LARGE 65536
 
-/* What the lines are when they are read as one format. */
+/* Findings about the lines, when they are read as one format. */
 typedef struct {
     const TraceFormat *format;
     uint32_t good;          /* requests before the first line that is none */
@@ -184,7 +184,7 @@ static bool rivals(const Look *chosen, const Look *other)
         chosen->format->begins) {
         return false;
     }
-    /* as bytes, all must be whole sectors; as sectors, not too many */
+    /* bytes must be whole sectors, and sectors must not be too many */
     if (!strcmp(other->format->name, "heimdall")) {
         return !other->odd_sectors;
     }
