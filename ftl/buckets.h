@@ -1,6 +1,6 @@
 /*
  * Log-linear buckets: each power of two is split into 1 << bits buckets, so
- * that all have the same relative width.
+ * that all buckets have about the same relative width.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* The number of buckets that cover every uint64_t. */
+/* Number of buckets for all values of a uint64_t. */
 #define SCARP_BUCKETS(bits) ((64 - (bits)) << (bits))
 
 static inline uint32_t scarp_bucket_of(uint64_t value, int bits)
@@ -23,7 +23,7 @@ static inline uint32_t scarp_bucket_of(uint64_t value, int bits)
     return (shift << bits) + (value >> shift);
 }
 
-/* The largest value that falls into bucket. */
+/* Returns the largest value that falls into the bucket. */
 static inline uint64_t scarp_bucket_last(uint32_t bucket, int bits)
 {
     uint32_t shift = bucket >> bits;

@@ -1,10 +1,10 @@
 /*
- * The drive's record: what every room may know of a drive, and the state of
- * each room by value. Users of the library do not see it.
+ * The record of a drive: what every room may know of it, and the state of each
+ * room by value. Users of the library do not see this record.
  *
- * desc, geo and scheme say how the drive is made; each room counts its own
- * stats. A room's state is private: other rooms call the functions of its
- * ops.h. docs/architecture.md has the picture.
+ * desc, geo and scheme say how the drive is made. In stats each room counts its
+ * own events. The state of a room is private: other rooms call the functions of
+ * the room's ops.h. docs/architecture.md has a picture of the rooms.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -33,10 +33,11 @@
 struct ScarpDrive {
     const ScarpDescription desc;
     const ScarpGeometry geo;
-    const bool store_data; /* contents are kept; else replay */
+    const bool store_data; /* units have contents; false: as in a replay */
     ScarpScheme scheme;
     ScarpObserver observer;
-    void (*came_up)(void *opaque, const ScarpDrive *drive); /* observer */
+    /* the observer's callback at a power cut */
+    void (*came_up)(void *opaque, const ScarpDrive *drive);
     void *came_up_opaque;
     ScarpStats stats;
     ScarpCore core;

@@ -1,9 +1,9 @@
 /*
- * Policies: what a scheme may choose, one table of functions per axis.
+ * Policies: what a scheme may choose, one table of functions for each axis.
  *
- * A policy is one file with one table, named in drive/scheme.c's list. Its
- * state (state_size bytes, zeroed) and its parameters belong to the drive: two
- * drives in one process share nothing.
+ * A policy is one file with one table, which is named in the list of
+ * drive/scheme.c. The policy's state (state_size bytes, zeroed) and its
+ * parameters belong to the drive: two drives in one process share nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,12 +17,12 @@ typedef struct ScarpScheme ScarpScheme;
 typedef struct ScarpVisit ScarpVisit;
 
 typedef enum {
-    AXIS_HIL,        /* host queue */
-    AXIS_ALLOCATION, /* where host data goes */
+    AXIS_HIL,        /* the next command of the host queue */
+    AXIS_ALLOCATION, /* the plane for data of the host */
     AXIS_VICTIM,
     AXIS_PACING,     /* when collections start, and whose turn it is */
     AXIS_MULTIPLANE, /* which commands share a multi-plane command */
-    AXIS_PLACEMENT,  /* where relocated units go */
+    AXIS_PLACEMENT,  /* the plane for relocated units */
     AXIS_AHEAD,      /* work before a collection is due */
     AXIS_REDUNDANCY, /* what parity is used for */
     AXIS__COUNT
@@ -36,24 +36,24 @@ typedef struct {
 } ScarpParam;
 
 /*
- * Needs of a policy, bits of ScarpPolicy.needs: drive/scheme.c refuses a scheme
- * whose needs the drive, or its choices on the other axes, do not meet, and
- * names the unmet one.
+ * Needs of a policy, as bits of ScarpPolicy.needs. drive/scheme.c refuses a
+ * scheme if the drive, or the scheme's choices on the other axes, do not meet a
+ * need, and names that need.
  */
 typedef enum {
     NEEDS_PLANES = 1 << 0,   /* dies of two or more planes */
     NEEDS_CHANNELS = 1 << 1, /* two or more channels */
     NEEDS_ORDER = 1 << 2,    /* an order of resources in ftl.allocation */
     NEEDS_TIME = 1 << 3,     /* collections that take time */
-    NEEDS_JOINED = 1 << 4,   /* merging of host commands with GC's */
+    NEEDS_JOINED = 1 << 4,   /* host commands may join GC's (joins_gc) */
     NEEDS_PARITY = 1 << 5,   /* a drive with ftl.parity_width */
-    NEEDS_NO_PARITY = 1 << 6, /* units change their dies */
+    NEEDS_NO_PARITY = 1 << 6, /* a drive without parity: units change dies */
     /*
-     * A unit may lie in any page of its plane; each victim policy but the
+     * A unit may be in any page of its plane. Each victim policy but the
      * default needs this without saying so.
      */
     NEEDS_ANY_PAGE = 1 << 7,
-    NEEDS_EARLY = 1 << 8,     /* a write's planes are known as it arrives */
+    NEEDS_EARLY = 1 << 8,     /* a write's planes are known when it arrives */
 } ScarpNeeds;
 
 typedef struct ScarpPolicy ScarpPolicy;
@@ -61,7 +61,7 @@ typedef struct ScarpPolicy ScarpPolicy;
 struct ScarpPolicy {
     ScarpAxis axis;
     uint32_t needs; /* ScarpNeeds */
-    /* The policy that this one forces on another axis, or NULL. */
+    /* The policy that this one sets on another axis, or NULL. */
     const ScarpPolicy *brings;
     const char *name;
     const char *help;
@@ -70,30 +70,32 @@ struct ScarpPolicy {
     unsigned n_params;
     size_t state_size;
     /*
-     * init finds its state (scheme->state[axis]) zeroed and its parameters set;
-     * the drive still has its old scheme. clear frees what the state owns. Each
-     * may be NULL.
+     * init begins with a zeroed state (scheme->state[axis]) and the parameters
+     * set; the drive still has its old scheme. clear frees what the state owns.
+     * Each may be NULL.
      */
     bool (*init)(ScarpDrive *drive, ScarpScheme *scheme, GError **error);
     void (*clear)(ScarpDrive *drive, void *state);
     /*
-     * Visits (core/visit.h) the state's members while the drive is at rest, so
-     * that a drive which starts from an image, with the same policy and
-     * parameters, goes on as the saved one would. NULL: the state starts
-     * afresh.
+     * Visits (core/visit.h) the members of the state while the drive is at
+     * rest. A drive that starts from an image, with the same policy and
+     * parameters, then goes on as the saved drive would. NULL: the state begins
+     * anew.
      */
     void (*persist)(ScarpDrive *drive, void *state, ScarpVisit *visit);
     /*
-     * Called at the time that the policy set by scarp_timer_set(). May be NULL.
+     * Called at the time that the policy has set by scarp_timer_set(). May be
+     * NULL.
      */
     void (*timer)(ScarpDrive *drive);
 };
 
 /*
- * A bound on starvation: how often younger commands may pass one that waits.
- * Counting begins at since_ns; SCARP_TIME_NEVER: there is no bound. If n older
- * commands wait then, at most (n + 2) * most younger ones go first: most for
- * each of the n, for the command itself, and for the command already begun.
+ * A bound on starvation: how often younger commands may pass a command that
+ * waits. Counting begins at since_ns; SCARP_TIME_NEVER: there is no bound. If n
+ * older commands wait at that time, at most (n + 2) * most younger ones go
+ * first: `most` for each of the n, for the command itself, and for the command
+ * that has already begun.
  */
 typedef struct {
     int64_t since_ns;
@@ -103,23 +105,23 @@ typedef struct {
 typedef struct {
     ScarpPolicy policy;
     /*
-     * The bound that checked builds enforce on how often commands like younger
-     * may pass cmd. A flush that passes others is not counted. NULL: the policy
-     * promises none.
+     * Returns the bound, enforced in checked builds, on how often commands such
+     * as `younger` may pass cmd. A flush that passes others is not counted.
+     * NULL: the policy promises no bound.
      */
     ScarpHilBound (*bound)(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger);
-    /* Called when a command has come into the host queue. May be NULL. */
+    /* Called when a command has entered the host queue. May be NULL. */
     void (*arrived)(ScarpDrive *drive, const ScarpCmd *cmd);
     /*
-     * Called when a device slot is free. Removes a command from waiting
-     * (scarp_cmd_take()), which has at least one and is sorted oldest first,
-     * and returns it; or returns NULL to leave the slot free, and is called
-     * again when a command arrives or ends, and after its timer. The policy may
-     * read op, address, deadline, stream and arrival of a command;
-     * scarp_gc_cost_ns() tells what a plane's next collection would cost. It
-     * looks at the oldest controller.queue commands at most. A write that it
-     * marks as joined shares slot and page with the one that it picks next.
+     * Called when a device slot is free. `waiting` has one command or more, the
+     * oldest first. Removes one of them (scarp_cmd_take()) and returns it. NULL
+     * leaves the slot free; the policy is asked again when a command arrives or
+     * ends, and after its timer. Of a command the policy may read op, address,
+     * deadline, stream and arrival. scarp_gc_cost_ns() tells what a plane's
+     * next collection would cost. The policy looks at the oldest
+     * controller.queue commands at most. A write that it marks as joined shares
+     * its slot and its page with the command that is picked next.
      */
     ScarpCmd *(*pick)(ScarpDrive *drive, ScarpCmdQueue *waiting);
     /*
@@ -134,9 +136,10 @@ typedef struct {
 typedef struct {
     ScarpPolicy policy;
     /*
-     * Returns the plane for a page of host data. early: the answer depends on
-     * lpn alone, and is asked for each unit as it arrives. Otherwise the plane
-     * is asked for when a page is ready to go, with lpn = SCARP_NONE.
+     * Returns the plane for a page of the host's data. If `early` is true, the
+     * plane depends on lpn alone, and is asked for when each unit arrives.
+     * Otherwise it is asked for when the page is complete, and lpn is
+     * SCARP_NONE.
      */
     bool early;
     uint32_t (*plane)(ScarpDrive *drive, uint32_t lpn, uint16_t stream);
@@ -145,21 +148,22 @@ typedef struct {
 typedef struct {
     ScarpPolicy policy;
     /*
-     * Returns a full block of the plane that is worth collecting, or
+     * Returns a full block of the plane that is worth a collection, or
      * SCARP_NONE.
      */
     uint32_t (*choose)(ScarpDrive *drive, uint32_t plane);
 } ScarpVictimOps;
 
 /*
- * A pacing's answer: whose command goes next at a die. flow takes TURN_HOST for
- * TURN_GC while a waiter that depends on a collection is owed the turn
+ * The answer of a pacing: whose command goes next at a die. While a waiter that
+ * depends on a collection is owed the turn, flow takes TURN_HOST for TURN_GC
  * (flow/pick.c).
  */
 typedef enum {
-    TURN_HOST, /* the host's; GC's if none of the host's can run */
-    TURN_GC,   /* GC's; the host's if none of GC's can run */
-    TURN_HELD, /* GC's; none of the host's until the die's collections end */
+    TURN_HOST, /* the host's; a collection's if no other can run */
+    TURN_GC,   /* a collection's; the host's if no other can run */
+    /* a collection's; the host's only when the die's collections have ended */
+    TURN_HELD,
 } ScarpTurn;
 
 typedef struct {
@@ -167,8 +171,8 @@ typedef struct {
     bool instant; /* collections take no time */
     /*
      * Called before the die chooses its next command: starts collections that
-     * are due. A collection that makes a page for a waiting program must run to
-     * its end without waiting for a grant.
+     * are due. If a collection makes a page for a program that waits, it must
+     * run to its end without waiting for a grant.
      */
     void (*check)(ScarpDrive *drive, uint32_t die);
     /*
@@ -179,41 +183,42 @@ typedef struct {
      * scarp_gc_is_urgent(), with a floor of 1 or more, is true of such a plane.
      */
     ScarpTurn (*turn)(ScarpDrive *drive, uint32_t die);
-    /* A collection has been chosen. May be NULL, as all below may. */
+    /*
+     * Called when a collection has been chosen. May be NULL, as all below may.
+     */
     void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc);
-    /* A host command of the die has ended. */
+    /* Called when a command of the host has ended at the die. */
     void (*host_done)(ScarpDrive *drive, uint32_t die,
                       const ScarpFlashCmd *cmd);
     void (*gc_done)(ScarpDrive *drive, ScarpGcJob *gc);
-    /* Tells whether the die may collect ahead of time, now. */
+    /* True when the die may collect ahead of time now. */
     bool (*may_collect)(const ScarpDrive *drive, uint32_t die);
 } ScarpPacingOps;
 
 typedef struct {
     ScarpPolicy policy;
-    bool joins_gc; /* a host command may run with one of GC's */
+    bool joins_gc; /* a command of the host may run with one of GC's */
     /*
-     * Tells whether mate may run together with lead. The caller has checked
-     * that mate is of another plane of the die, and of the same page offset and
-     * kind.
+     * True when mate may run together with lead. The caller has checked that
+     * mate is of another plane of the die, and of the same kind and page
+     * offset.
      */
     bool (*may)(const ScarpDrive *drive, const ScarpFlashCmd *lead,
                 const ScarpFlashCmd *mate);
     /*
-     * Tells whether lead, a program about to start, goes to its plane's aligned
-     * block, as a mate will. May be NULL: there is no aligned block.
+     * True when lead, a program that is about to start, goes to its plane's
+     * aligned block, because a mate will. NULL: planes have no aligned blocks.
      */
     bool (*aligned)(const ScarpDrive *drive, const ScarpFlashCmd *lead);
 } ScarpMultiplaneOps;
 
 typedef struct {
     ScarpPolicy policy;
-    /* The number of a victim's pages that are on their way at once. */
+    /* Number of a victim's pages that are being moved at once. */
     uint32_t window;
-    bool copyback; /* a page that is wholly valid crosses no channel */
+    bool copyback; /* a page whose units are all valid is not transferred */
     /*
-     * Returns the plane for a relocated unit. NULL: the unit stays in its
-     * plane.
+     * Returns the plane for a relocated unit. NULL: units stay in their planes.
      */
     uint32_t (*plane)(ScarpDrive *drive, const ScarpGcJob *gc, uint32_t lpn);
     void (*host_write)(ScarpDrive *drive, uint32_t lpn); /* may be NULL */
@@ -224,7 +229,7 @@ typedef struct {
 
 typedef struct {
     ScarpPolicy policy;
-    /* Called when the die has nothing to do and collects nothing. */
+    /* Called when the die has nothing to do and does not collect. */
     void (*idle)(ScarpDrive *drive, uint32_t die);
     void (*host_cmd)(ScarpDrive *drive, const ScarpCmd *cmd); /* may be NULL */
 } ScarpAheadOps;
@@ -232,9 +237,8 @@ typedef struct {
 typedef struct {
     ScarpPolicy policy;
     /*
-     * Called when a read of the host, of one unit, is about to wait for its
-     * die: true when the read is served otherwise. May be NULL, as gc_start
-     * may.
+     * Called before a read of the host, of one unit, is queued at its die.
+     * True: the policy serves the read. May be NULL, as gc_start may.
      */
     bool (*serve)(ScarpDrive *drive, ScarpFlashCmd *cmd);
     void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc); /* gc was chosen */
@@ -252,7 +256,7 @@ struct ScarpScheme {
     const ScarpRedundancyOps *redundancy;
     void *state[AXIS__COUNT];
     uint64_t *param[AXIS__COUNT]; /* in the order of policy.params */
-    uint32_t given[AXIS__COUNT];  /* bits of those that the user gave */
+    uint32_t given[AXIS__COUNT];  /* bits: parameters that the user gave */
 };
 
 extern const ScarpHilOps scarp_hil_noop, scarp_hil_deadline,
@@ -280,7 +284,7 @@ bool scarp_scheme_init(ScarpScheme *scheme, ScarpDrive *drive,
                        const char *name, const char *params, GError **error);
 void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive);
 
-/* Writes the choice on each axis to policy[AXIS__COUNT]. */
+/* Sets policy[AXIS__COUNT] to the scheme's choice on each axis. */
 static inline void scarp_scheme_policies(const ScarpScheme *scheme,
                                          const ScarpPolicy **policy)
 {

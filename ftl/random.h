@@ -1,6 +1,6 @@
 /*
- * Random numbers: xorshift64* (Vigna 2016), small, fast, and the same on every
- * host.
+ * Random numbers: xorshift64* (Vigna 2016). It is small, fast, and the same on
+ * every host.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Returns a generator's state, which must never be 0. */
+/* Returns the state of a generator with this seed. A state is never 0. */
 static inline uint64_t scarp_random_state(uint64_t seed)
 {
     return seed * 2 + 1;

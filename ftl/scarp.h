@@ -1,33 +1,35 @@
 /*
  * Scarp flash engine: public interface
  *
- * A drive is called by one thread at a time.  It reads no clock, takes no
- * lock and, in steady state, allocates nothing: the caller says what time it
- * is, asks when something will happen next, and lets it happen.
+ * A drive is called by one thread at a time. The drive reads no clock, takes no
+ * lock and, in steady state, allocates nothing. The caller says what time it
+ * is, asks when the next event is, and lets it happen.
  *
- * What holds for every call, unless it says otherwise:
+ * These rules hold for every call, unless the call says otherwise:
  *
- * Units.  A name ends in its unit: _ns, _bytes, _units (of the mapping),
- * _permille, _permillion, _percent.  All times are int64_t nanoseconds on the
+ * Units. A name ends in its unit: _ns, _bytes, _units (of the mapping),
+ * _permille, _permillion, _percent. All times are int64_t nanoseconds on the
  * caller's clock (QEMU_CLOCK_VIRTUAL in the guest's drive, the trace's own
  * clock in the replayer), from 0 to SCARP_TIME_LAST.
  *
- * Ownership.  What is handed in stays the caller's and may go when the call
- * returns; the exceptions are a ScarpCmd and its data.  A const pointer that
- * is returned belongs to the engine: names last as long as the program, what
- * is of a drive as long as the drive.  A char * that is not const is the
+ * Ownership. What the caller hands in stays the caller's, and may be freed when
+ * the call returns; exceptions are a ScarpCmd and its data. A const pointer
+ * that a call returns belongs to the engine: names last as long as the program,
+ * and all else as long as the drive. A char * that is not const is the
  * caller's, to be freed with g_free().
  *
- * Errors.  A call with a GError ** can fail: it then returns NULL or false and
- * sets *error, of the domain SCARP_ERROR and a ScarpErrorCode, to one line; the
- * caller frees it with g_error_free().  NULL in place of it: nobody asks why.
- * A call without one cannot fail, but may be called wrongly, such as without a
- * drive: where that is noticed it ends the program.
+ * Errors. A call with a GError ** can fail. It then returns NULL or false, and
+ * sets *error to one line, of the domain SCARP_ERROR and with a ScarpErrorCode;
+ * the caller frees it with g_error_free(). A caller who does not ask for the
+ * reason gives NULL as the GError **. A call without a GError ** cannot fail.
+ * If it is called wrongly, such as without a drive, and notices that, it ends
+ * the program.
  *
- * Threads.  Calls on one drive, const ones too, come from one thread at a
- * time; which one may change.  Different drives share nothing and may be in
- * different threads at once.  Calls without a drive may come from any thread
- * at any time.  No call blocks, but for files: scarp_drive_new(), scarp_save().
+ * Threads. Calls on one drive, const ones too, come from one thread at a time;
+ * which thread that is may change. Different drives share nothing, and may be
+ * in different threads at once. Calls without a drive may come from any thread
+ * at any time. No call blocks, except for files: scarp_drive_new(),
+ * scarp_save().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -39,26 +41,25 @@
 #include <stdint.h>
 
 /*
- * The version of all of Scarp; every other place takes it from here. Three
- * numbers of at most seven characters together, as the log page has room for
- * those.
+ * The version of all of Scarp. Every other place takes it from here. It has
+ * three numbers, of seven characters together at most, because the log page has
+ * room for so many.
  */
 #define SCARP_VERSION "1.1.0"
 /*
- * The version of the library's binary interface, its soname's number: it
- * changes when programs have to be compiled anew. tests/e2e/abi.txt lists what
- * counts.
+ * The version of the library's binary interface, which is the number in its
+ * soname. It changes when programs have to be compiled anew; tests/e2e/abi.txt
+ * lists what counts.
  */
 #define SCARP_ABI 1
 /*
- * Returns SCARP_VERSION of the engine that runs, which may differ from the
- * header's.
+ * Returns SCARP_VERSION of the running engine. It may differ from the header's.
  */
 const char *scarp_version(void);
 
 #define SCARP_SECTOR_BYTES 512u
 #define SCARP_TIME_NEVER INT64_MAX
-#define SCARP_TIME_LAST (INT64_MAX / 8) /* 36 years: nothing is later */
+#define SCARP_TIME_LAST (INT64_MAX / 8) /* 36 years: no event is later */
 
 /* ---- Errors ----------------------------------------------------------- */
 
@@ -79,44 +80,45 @@ typedef enum {
     SCARP_OP_WRITE,
     SCARP_OP_WRITE_ZEROES, /* whole units are unmapped, the rest written */
     SCARP_OP_DEALLOCATE,   /* whole units are unmapped, the rest ignored */
-    /* Done when every write whose data had arrived is on flash. */
+    /* Ends when every write whose data had arrived before is on flash. */
     SCARP_OP_FLUSH,
     SCARP_OP__COUNT
 } ScarpOp;
 
-/* The cause of a transaction, or of a need for space (design: origin). */
+/* Why a flash command was made, or space is needed. */
 typedef enum {
     SCARP_ORIGIN_HOST,
     SCARP_ORIGIN_GC,
-    SCARP_ORIGIN_MAP,       /* mapping pages on flash */
+    SCARP_ORIGIN_MAP,       /* translation units */
     SCARP_ORIGIN_PREMIGRATE, /* relocation ahead of GC */
-    SCARP_ORIGIN_PARITY /* parity's reads and programs (observers) */
+    SCARP_ORIGIN_PARITY /* parity's reads and programs, for observers */
 } ScarpOrigin;
 
 /*
- * Causes that partition a command's life; see docs/model.md. Their times sum
- * exactly to complete_ns - submit_ns.
+ * Causes, which divide a command's life (docs/model.md). Their times add up to
+ * complete_ns - submit_ns, exactly.
  */
 typedef enum {
     SCARP_CAUSE_CONTROLLER,       /* firmware time */
     SCARP_CAUSE_LINK,             /* host link: transfer and waiting for it */
-    SCARP_CAUSE_HOST_QUEUE,       /* no free device slot, or policy's choice */
+    SCARP_CAUSE_HOST_QUEUE,       /* no free slot, or others were picked */
     SCARP_CAUSE_BUFFER_FULL,      /* no room in the write buffer */
-    SCARP_CAUSE_ORDER,            /* waits for another command's data */
+    SCARP_CAUSE_ORDER,            /* waited for other data */
     SCARP_CAUSE_DIE_HOST_READ,    /* die busy with another host read */
     SCARP_CAUSE_DIE_HOST_PROGRAM, /* die busy with another host program */
     SCARP_CAUSE_DIE_GC_READ,
     SCARP_CAUSE_DIE_GC_PROGRAM,
     SCARP_CAUSE_DIE_ERASE,
-    SCARP_CAUSE_DIE_GC_HELD, /* die held by a GC that waits (channel, …) */
-    SCARP_CAUSE_NO_SPACE,    /* plane has no free page until a GC ends */
+    SCARP_CAUSE_DIE_GC_HELD, /* the die waits with a collection (channel, …) */
+    SCARP_CAUSE_NO_SPACE,    /* the plane has no page until a collection ends */
     SCARP_CAUSE_CHANNEL,     /* waits for the flash channel */
-    SCARP_CAUSE_ARRAY,       /* tR, tPROG of its own transaction */
-    SCARP_CAUSE_TRANSFER,    /* command, address and data cycles, own */
+    SCARP_CAUSE_ARRAY,       /* tR, tPROG of its own flash command */
+    SCARP_CAUSE_TRANSFER,    /* its own command, address and data cycles */
     SCARP_CAUSE_RMW,         /* read before a write smaller than a unit */
     SCARP_CAUSE_MAPPING,          /* fetching a part of the mapping table */
     SCARP_CAUSE_SUSPENDED,        /* its own program stood still for a read */
-    SCARP_CAUSE_DIE_SUSPEND,      /* die busy suspending an operation */
+    /* the die was suspending a program or erase */
+    SCARP_CAUSE_DIE_SUSPEND,
     SCARP_CAUSE__COUNT
 } ScarpCause;
 
@@ -131,7 +133,7 @@ typedef enum {
     SCARP_STATUS_INTERNAL, /* a law was broken: data must not be trusted */
 } ScarpStatus;
 
-/* The access latency that the host asks for (NVMe's dataset management). */
+/* The access latency that the host asks for (NVMe's Dataset Management). */
 typedef enum {
     SCARP_ACCESS_NONE,   /* the host says nothing */
     SCARP_ACCESS_IDLE,   /* a longer latency is acceptable */
@@ -144,43 +146,44 @@ typedef struct ScarpDrive ScarpDrive;
 typedef struct ScarpCmd ScarpCmd;
 
 /*
- * A command. The caller owns it and keeps it, and the memory at data, alive and
- * unmoved from scarp_submit() until scarp_reap() returns it. No command can be
- * cancelled: an owner that lost interest ignores the completion.
+ * A command. The caller owns it. From scarp_submit() until scarp_reap() returns
+ * it, the caller keeps it, and the memory at data, alive and unmoved. No
+ * command can be cancelled: an owner that lost interest ignores the completion.
  */
 struct ScarpCmd {
     /* Set by the caller. */
     ScarpOp op;
-    bool fua;              /* write: complete only when on flash */
+    bool fua;              /* write: completes when it is on flash */
     uint16_t stream;       /* placement hint; 0 when there is none */
     uint32_t nsid;         /* for logs only */
     uint64_t offset_bytes; /* on the drive; multiple of SCARP_SECTOR_BYTES */
-    uint64_t length_bytes; /* multiple of it, too; may be 0 (flush, verify) */
+    uint64_t length_bytes; /* a multiple, too; 0: flush, verify */
     int64_t deadline_ns;   /* absolute; SCARP_TIME_NEVER when none */
     /*
-     * Read: the engine fills data before completion. Write: length_bytes of
-     * data, which the engine copies at the end of the host DMA. NULL when the
-     * data is not wanted (replay, verify): timing and mapping are the same.
+     * Read: the engine fills the memory before the completion. Write:
+     * length_bytes of data, which the engine copies when the data has crossed
+     * the host link. NULL: nobody wants the data (replay, verify); timing and
+     * mapping are the same.
      */
     void *data;
-    void *opaque; /* the caller's */
+    void *opaque; /* for the caller's use */
 
     /* Set by the engine. */
     ScarpStatus status;
     int64_t submit_ns;
     int64_t complete_ns;
-    int64_t cause_ns[SCARP_CAUSE__COUNT]; /* sums to the latency */
+    int64_t cause_ns[SCARP_CAUSE__COUNT]; /* add up to the latency */
 
     /* Private to the engine. */
     uint64_t seq;
     uint64_t next_byte; /* of a write that waits for the buffer */
-    uint64_t order;     /* flush: writes whose data arrived before it */
-    uint32_t record;    /* the host-queue policy's record of it */
+    uint64_t order;     /* flush: writes whose data arrived before */
+    uint32_t record;    /* of the host-queue policy */
     bool joined;        /* write: the next one fills the rest of its page */
     uint32_t units_left;
     uint32_t passes_left; /* checked builds: hil/starves.c */
-    int64_t mark_ns; /* start of the open interval */
-    int64_t due_ns;  /* end of the pipeline stage it is in */
+    int64_t mark_ns; /* causes are known until then */
+    int64_t due_ns;  /* end of its pipeline stage */
     ScarpCmd *next;
 };
 
@@ -188,9 +191,9 @@ struct ScarpCmd {
 
 typedef struct {
     /*
-     * Path of a drive description (GKeyFile; see devices/ and
-     * docs/model.md).  Unknown groups and keys are errors.  May be NULL when
-     * there is an image: the drive is then described as the saved one was.
+     * Path of a drive description (GKeyFile; see devices/ and docs/model.md).
+     * Unknown groups and keys are errors. It may be NULL if there is an image:
+     * the drive is then described as the saved one was.
      */
     const char *description_path;
     /*
@@ -201,29 +204,29 @@ typedef struct {
     /* The scheme's parameters, "key=value,…", or NULL. */
     const char *params;
     /*
-     * Single keys of the description to override, "group.key=value" joined by
-     * ',' ("gc.trigger_free_blocks=4,geometry.blocks_per_plane=64"), or NULL.
+     * Keys of the description to override, as "group.key=value" joined by ','
+     * ("gc.trigger_free_blocks=4,geometry.blocks_per_plane=64"), or NULL.
      */
     const char *overrides;
     uint64_t seed;
-    bool store_data; /* keep what is written (false: replay) */
+    bool store_data; /* keep the contents of units; false: as in a replay */
     /*
-     * Path of an image (scarp_save()) that the drive starts from, or NULL. The
-     * drive must be of the image's layout class: geometry, mapping unit,
-     * reserve and bad blocks; timing, GC's keys and the scheme are free. The
-     * clock begins at 0 and the statistics are zero. With the image's seed the
-     * random generator goes on, with another seed it starts afresh.
+     * Path of an image (scarp_save()) from which the drive starts, or NULL. The
+     * drive must have the image's geometry, mapping unit, reserve and bad
+     * blocks. Timing, keys of GC and the scheme may differ. The clock begins at
+     * 0, and the statistics are zero. With the image's seed the random
+     * generator goes on; with another seed it begins anew.
      */
     const char *image_path;
 } ScarpConfig;
 
 /*
- * Makes a drive at time 0; the config may go afterwards. NULL and *error set:
- * the line names the key and what is allowed. A drive takes 2 to 3 MiB of
- * memory for each GiB of flash, and the size of the data that it stores.
+ * Makes a drive at time 0. The config may be freed afterwards. NULL, with
+ * *error set: its line names the key and what is allowed. A drive takes 2 to 3
+ * MiB of memory for each GiB of flash, and the size of the data that it stores.
  */
 ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error);
-/* Frees the drive. Commands under way are forgotten, and stay their owner's. */
+/* Frees the drive. Commands under way are forgotten; their owners keep them. */
 void scarp_drive_free(ScarpDrive *drive);
 
 /* Returns the bytes that the host may address. */
@@ -234,24 +237,26 @@ uint32_t scarp_drive_unit_bytes(const ScarpDrive *drive); /* the mapping unit */
  * (ftl.streams).
  */
 uint32_t scarp_drive_streams(const ScarpDrive *drive);
-/* Returns the bytes that a stream has open at once: a block in each plane. */
+/* Returns the bytes of a stream's open blocks: one block in each plane. */
 uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
 /*
- * Returns how long after its arrival a command of this class is due; 0: no
- * deadline.
+ * Returns how long after its arrival a command with this access latency is due;
+ * 0: it has no deadline.
  */
 int64_t scarp_drive_deadline_ns(const ScarpDrive *drive, ScarpAccess access);
 /*
- * Returns the bytes of the largest program: a page, or one in each plane of a
- * die.
+ * Returns the bytes of the largest program: a page, or a page in each plane of
+ * a die.
  */
 uint32_t scarp_drive_program_bytes(const ScarpDrive *drive);
 /*
  * Properties of a drive whose power may fail (nand.power_cuts), for the host.
- * loses_power: nand.power_cuts is set. is_volatile: a power cut loses commands
- * that completed but were not flushed, as there is a write buffer, and no
- * energy to save it. deallocates: a deallocated range reads as zeroes after a
- * cut. Any other drive: false, false, true.
+ *  - loses_power: nand.power_cuts is set.
+ *  - is_volatile: a power cut loses commands that have completed and were not
+ *    flushed, because there is a write buffer and no energy to save it.
+ *  - deallocates: a deallocated range reads as zeroes after a cut.
+ *
+ * For any other drive these are false, false and true.
  */
 bool scarp_drive_loses_power(const ScarpDrive *drive);
 bool scarp_drive_is_volatile(const ScarpDrive *drive);
@@ -260,24 +265,24 @@ bool scarp_drive_deallocates(const ScarpDrive *drive);
 const char *scarp_drive_scheme(const ScarpDrive *drive);
 
 /*
- * Switches to another scheme of the same layout class, from the next GC
- * decision on. The switch happens at the time of the last scarp_run(); the time
- * of the next event may change, and commands may have completed: call
- * scarp_reap(). False and *error set: nothing has changed.
+ * Switches to another scheme from the next GC decision on. The switch happens
+ * at the time of the last scarp_run(). The time of the next event may change,
+ * and commands may have completed, so call scarp_reap(). False, with *error
+ * set: nothing has changed.
  */
 bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
                             const char *params, GError **error);
 
 /*
- * Returns a list of the schemes: name, axis, source, what each needs of the
- * drive, and each parameter with default, range, and unit. Free it with
- * g_free().
+ * Returns a list of the schemes: name, axis and source of each, what it needs
+ * of the drive, and each parameter with its default, range and unit. Free it
+ * with g_free().
  */
 char *scarp_schemes_text(void);
 
 /*
- * Returns a list of ftl.mapping's values, and the schemes that go with each.
- * Free it with g_free().
+ * Returns a list of the values of ftl.mapping, with the schemes that go with
+ * each. Free it with g_free().
  */
 char *scarp_mappings_text(void);
 
@@ -288,30 +293,31 @@ char *scarp_mappings_text(void);
 char *scarp_keys_text(void);
 
 /*
- * Hints that a read or write at offset_bytes comes soon: the engine fetches the
- * tables' lines into the processor's caches. Nothing else changes.
+ * Tells the engine that a read or write at offset_bytes comes soon. The engine
+ * prefetches entries of its tables; nothing else changes.
  */
 void scarp_expect(const ScarpDrive *drive, uint64_t offset_bytes);
 
 /*
- * Allocates memory for one more unit that will be written. A caller that has
- * the time does so ahead, so that no write waits for the host's allocator.
- * False, and nothing done: the stock is full (4096 units), or the drive stores
- * no data.
+ * Allocates memory for a unit that will be written later. A caller that has
+ * time calls this ahead, so that no write waits for the host's allocator.
+ * False: the stock is full (4096 units), or the drive stores no data, and
+ * nothing was done.
  */
 bool scarp_stock_memory(ScarpDrive *drive);
 
 /*
- * Accepts cmd at now_ns, which must not be before scarp_now_ns(); events up to
- * then happen first. The caller has checked that the range is on the drive, in
- * whole sectors. From here to scarp_reap() the engine holds cmd and its data.
+ * Submits cmd at now_ns, which must not be before scarp_now_ns(). Events up to
+ * now_ns happen first. The caller has checked that the range is on the drive
+ * and has whole sectors. Until scarp_reap() returns cmd, the engine has cmd and
+ * its data.
  */
 void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns);
 
-/* Returns the time of the last processed event or call. */
+/* Returns the drive's time: of the last event or call. */
 int64_t scarp_now_ns(const ScarpDrive *drive);
 
-/* Returns the time of the next event, SCARP_TIME_NEVER when there is none. */
+/* Returns the time of the next event; SCARP_TIME_NEVER: there is none. */
 int64_t scarp_next_event_ns(const ScarpDrive *drive);
 
 /*
@@ -332,44 +338,45 @@ int64_t scarp_next_event_ns(const ScarpDrive *drive);
 uint32_t scarp_collect_now(ScarpDrive *drive, uint32_t free_blocks);
 /*
  * Returns about how many bytes the host can write, spread evenly over the
- * planes, before the first plane is so short of free blocks that it collects;
- * 0: a plane may collect at any time.
+ * planes, before a plane has so few free blocks that it collects; 0: a plane
+ * may collect at any time.
  */
 uint64_t scarp_bytes_until_collection(const ScarpDrive *drive);
 void scarp_hold_collections(ScarpDrive *drive, int64_t until_ns);
 
 /*
- * Processes every event up to and including now_ns, in (time, seq) order. A
- * now_ns before scarp_now_ns() changes nothing.
+ * Processes every event up to and including now_ns, in the order of times and,
+ * at one time, of being set. If now_ns is before scarp_now_ns(), nothing
+ * changes.
  */
 void scarp_run(ScarpDrive *drive, int64_t now_ns);
 
 /*
  * Processes events as scarp_run() does, but stops at the time at which a
- * command has completed: true when one has, false when no event is left up to
- * limit_ns. The time is then that of the last event.
+ * command completes. True: a command has completed. False: no event is left up
+ * to limit_ns; the drive's time is then that of the last event.
  */
 bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns);
 
 /*
- * Returns the next completed command, in completion order, or NULL. scarp_run()
- * and scarp_submit() complete commands. The caller owns it again, and may free
- * it or submit it anew.
+ * Returns the next completed command, in the order of completion, or NULL.
+ * scarp_run() and scarp_submit() complete commands. The returned command is the
+ * caller's again, who may free it or submit it anew.
  */
 ScarpCmd *scarp_reap(ScarpDrive *drive);
 
 /*
- * Brings the drive to a used state without simulating time: writes
- * utilisation_permille thousandths of the logical units sequentially, then
- * overwrites overwrite_permille thousandths of them at random (pattern
- * "random") or none ("sequential").
- * Only a drive that has processed nothing may be aged; false and *error set
- * where it has, or where a value is not allowed.
+ * Brings the drive to a used state without simulating time. It writes
+ * utilisation_permille thousandths of the logical units one after the other;
+ * then, with the pattern "random", it overwrites overwrite_permille thousandths
+ * of them at random. The pattern "sequential" has no overwrites. Only a drive
+ * that has processed nothing may be aged. False, with *error set: the drive has
+ * processed something, or a value is not allowed.
  */
 typedef struct {
     uint32_t utilisation_permille;
     /*
-     * Overwrites, in thousandths of the drive's size; UINT32_MAX: 2000, but a
+     * Overwrites, in thousandths of the drive's size. UINT32_MAX: 2000; but a
      * mapping that merges stops after eight merges for each block.
      */
     uint32_t overwrite_permille;
@@ -379,35 +386,36 @@ typedef struct {
 bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error);
 
 /*
- * True when nothing is in flight: accepted = completed, no transaction, no
- * collection. False: *error says what is outstanding.
+ * True when nothing is under way: every accepted command has completed, and no
+ * die is busy. False: *error says what is outstanding.
  */
 bool scarp_quiescent(const ScarpDrive *drive, GError **error);
 
 /*
- * Brings the drive to rest: buffered data is written, running collections end,
- * and every event happens, however late; scarp_now_ns() moves on. False and
+ * Brings the drive to rest: buffered data is written, collections that run end,
+ * and every event happens, however late. scarp_now_ns() moves on. False, with
  * *error set: something never ends.
  */
 bool scarp_drain(ScarpDrive *drive, GError **error);
 
 /*
- * Writes the state of a drive at rest (scarp_drain()) to a file that another
- * drive can start from (ScarpConfig.image_path); docs/images.md has its layout.
- * The drive goes on unchanged. False: *error is set, and path is as it was.
+ * Writes the state of a drive at rest (scarp_drain()) to a file, from which
+ * another drive can start (ScarpConfig.image_path). docs/images.md has the
+ * layout. The drive is unchanged. False, with *error set: the file at path is
+ * as it was.
  */
 bool scarp_save(ScarpDrive *drive, const char *path, GError **error);
 
 /*
  * Cuts the power at the time of the last scarp_run(), and restores it at once.
- * Commands under way are forgotten, and stay their owner's; completed ones must
- * be reaped before, or are forgotten, too. Returns the drive that comes up
- * again, which the caller uses from now on instead of drive, which is freed;
- * the time, the statistics, the scheme and the observer go on. The new drive
- * contains what the old one's cells, and its energy, kept (docs/powercut.md).
+ * Commands under way are forgotten; their owners keep them. Completed commands
+ * must be reaped before, or are forgotten, too. Returns the drive that comes
+ * up, which the caller uses from now on; `drive` is freed. Time, statistics,
+ * scheme and observer go on. The new drive contains what the cells, and the
+ * energy, of the old one have kept (docs/powercut.md).
  *
- * Until it is ready the new drive accepts commands, but begins none. NULL and
- * *error set, and drive unchanged: the drive has no nand.power_cuts.
+ * Until it is ready the new drive accepts commands, but begins none. NULL, with
+ * *error set: the drive has no nand.power_cuts, and is unchanged.
  */
 ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error);
 /*
@@ -417,59 +425,62 @@ bool scarp_is_ready(const ScarpDrive *drive);
 
 /* How a mapping by blocks reclaims a block (docs/mappings.md). */
 typedef enum {
-    SCARP_MERGE_NONE, /* a collection of a victim, or nothing */
+    SCARP_MERGE_NONE, /* a collection of a victim, or none */
     SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
-    SCARP_MERGE_PARTIAL, /* the rest is copied into it, and it does */
+    SCARP_MERGE_PARTIAL, /* a log block does, after copies of the rest */
     SCARP_MERGE_FULL,    /* valid pages are copied into a free block */
-    SCARP_MERGE_ERASE,   /* no page of it was valid */
+    SCARP_MERGE_ERASE,   /* the block has no valid page */
     SCARP_MERGE__COUNT
 } ScarpMergeKind;
 
 /*
- * Work under way, as a power cut would meet it: tests tell moments apart by it,
- * and see that each kind was tried.
+ * Work under way, as a power cut would meet it. Tests tell moments apart by it,
+ * and see that each kind of moment was tried.
  */
 typedef struct {
-    uint32_t reads, erases;           /* flash commands at work, by kind … */
-    uint32_t programs[SCARP_ORIGIN_PARITY + 1]; /* … and by origin */
+    /* flash commands whose array works, by kind */
+    uint32_t reads, erases;
+    /* programs among them, by origin */
+    uint32_t programs[SCARP_ORIGIN_PARITY + 1];
     uint32_t suspended;
     uint32_t collections;             /* planes that collect */
     uint32_t merges[SCARP_MERGE__COUNT]; /* planes, by ScarpMergeKind */
-    uint32_t buffered_units;          /* of the host, not on flash */
+    /* units of the host that are not on flash */
+    uint32_t buffered_units;
     uint32_t flushes;                 /* flushes that have not completed */
-    uint32_t unrecorded_units;        /* deallocated; no record is on flash */
-    bool recovers; /* from an earlier power cut */
+    /* deallocated units without a record on flash */
+    uint32_t unrecorded_units;
+    bool recovers; /* the drive recovers from an earlier power cut */
 } ScarpUnderWay;
 
 void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what);
 
 /*
- * Announces that the host is about to take the power away: the drive comes to
- * rest as by scarp_drain(), and writes its tables. Until the next write these
- * tables are all that recovery reads. False and *error set: something never
- * ends.
+ * Called when the host is about to take the power away: the drive comes to rest
+ * as by scarp_drain(), and writes its tables. Until the next write, recovery
+ * reads only these tables. False, with *error set: something never ends.
  */
 bool scarp_shut_down(ScarpDrive *drive, GError **error);
 /*
- * Returns an upper bound of the recovery time after a power cut at any moment;
- * SCARP_TIME_LAST: that long, or longer.
+ * Returns the longest time of a recovery after a power cut at any moment.
+ * SCARP_TIME_LAST: it takes so long, or longer.
  */
 int64_t scarp_recovery_bound_ns(const ScarpDrive *drive);
 
 /*
- * Copies what a read of the range would return now into out, without taking
- * time. offset_bytes and length_bytes are multiples of a sector; the drive is
- * ready, and stores data.
+ * Copies what a read of the range would return now to out, without taking time.
+ * offset_bytes and length_bytes are multiples of a sector. The drive must be
+ * ready, and store data.
  */
 void scarp_peek(const ScarpDrive *drive, uint64_t offset_bytes,
                 uint64_t length_bytes, void *out);
 
 /*
- * Checks every invariant of the tables (linear in the drive's size): valid +
- * invalid + free = all, forward and reverse map agree, buckets hold their
- * blocks. Checked builds (SCARP_CHECKED) do it after every event, and after one
- * in seven once 2^28 units have been checked. False and *error set: a fault of
- * the engine, and the line names the table.
+ * Checks every invariant of the tables, in time linear in the drive's size:
+ * valid + invalid + free = all, forward and reverse map agree, buckets have
+ * their blocks. Checked builds (SCARP_CHECKED) do this after every event, and
+ * after one event in seven once 2^28 units have been checked. False, with
+ * *error set: the engine has a fault, and the line names the table.
  */
 bool scarp_check(const ScarpDrive *drive, GError **error);
 
@@ -574,48 +585,50 @@ typedef struct {
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
 /*
- * Returns the drive's counters, which count on while the drive runs; a copy of
- * them stays as it is.
+ * Returns the counters of the drive. They change while the drive runs; a copy
+ * of them does not.
  */
 const ScarpStats *scarp_stats(const ScarpDrive *drive);
 /*
- * Returns the bytes of whole pages programmed, or erased, for whatever reason.
+ * Return the bytes of all pages that were programmed, and of all blocks that
+ * were erased, for any reason.
  */
 uint64_t scarp_media_written_bytes(const ScarpDrive *drive);
 uint64_t scarp_media_erased_bytes(const ScarpDrive *drive);
 /*
- * Health. Spare: blocks that can still be set aside, in percent of those at
- * first, in the plane that has the fewest. Used: mean erases of a block, in
- * percent of nand.endurance_erases; 0 if that key is 0. Each call looks at all
- * planes or blocks: call it rarely.
+ * Health. scarp_spare_percent(): blocks that can still be set aside, in percent
+ * of those at first, in the plane with the fewest. scarp_used_percent(): mean
+ * erases of a block, in percent of nand.endurance_erases; 0 if that key is 0.
+ * Each call looks at all planes or blocks, so call it rarely.
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive);
 uint32_t scarp_used_percent(const ScarpDrive *drive);
 /*
- * Sets the statistics to zero. Commands in flight stay counted as accepted;
+ * Sets the statistics to zero. Commands in flight stay counted as accepted, but
  * their latencies and causes will not count. A collection or recovery under way
  * counts its time from now on.
  */
 void scarp_stats_reset(ScarpDrive *drive);
 /*
- * Latencies of reads (SCARP_OP_READ) and writes (SCARP_OP_WRITE) submitted
- * since the last reset, and the causes of the slowest. Quantiles are by nearest
- * rank, rounded up within a bucket at most 1/128 wide.
+ * Latencies of reads (SCARP_OP_READ) and writes (SCARP_OP_WRITE) that were
+ * submitted since the last reset, and the causes of the slowest. Quantiles are
+ * by nearest rank, and rounded up within a bucket of at most 1/128 of the
+ * latency.
  */
 uint64_t scarp_latency_count(const ScarpDrive *drive, ScarpOp op);
 /*
- * Returns the latency that permillion of a million commands do not exceed; 0
- * when there are none.
+ * Returns the latency that `permillion` of a million commands do not exceed; 0:
+ * there are no commands.
  */
 uint64_t scarp_latency_ns(const ScarpDrive *drive, ScarpOp op,
                           uint32_t permillion);
 
 typedef struct {
-    uint64_t n;           /* commands: at least one, if there is any */
-    uint64_t at_least_ns; /* their latency, to within 1/128 */
+    uint64_t n;           /* commands: one or more, if there are any */
+    uint64_t at_least_ns; /* their least latency, to within 1/128 */
     /*
-     * Sums to their latencies. The bucket (1/16 wide) that the boundary falls
-     * into contributes a share of its sums.
+     * Sums over these commands. The bucket (1/16 wide) in which the boundary
+     * lies adds only its share.
      */
     uint64_t cause_ns[SCARP_CAUSE__COUNT];
 } ScarpTail;
@@ -628,7 +641,10 @@ void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
  */
 #define SCARP_LATENCY_POINTS { 500000, 900000, 950000, 990000, 999000, 999900 }
 #define SCARP_LATENCY_POINT_COUNT 6
-/* Tails of each latency there, in permillion from the slow end. */
+/*
+ * Tails of each latency in the log page and JSON, in permillion from the slow
+ * end.
+ */
 #define SCARP_LATENCY_TAILS { 10000, 1000, 100 }
 #define SCARP_LATENCY_TAIL_COUNT 3
 
@@ -661,8 +677,8 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
 
 /*
  * Rare states (ftl/marks.h), for tests that must meet them. Checked builds
- * count how often a drive was in each since it was made; other builds have no
- * marks: the count is 0.
+ * count how often a drive has been in each since it was made. Other builds have
+ * no marks: scarp_mark_count() is 0.
  */
 typedef struct {
     const char *name;
@@ -675,7 +691,10 @@ uint64_t scarp_mark_times(const ScarpDrive *drive, unsigned index);
 
 /* ---- Observers -------------------------------------------------------- */
 
-/* A collected victim. Times span the collection's first command to its last. */
+/*
+ * A collection that has ended. begin_ns is when its first flash command began,
+ * and end_ns when its last one ended.
+ */
 typedef struct {
     int64_t begin_ns;
     int64_t end_ns;
@@ -683,7 +702,7 @@ typedef struct {
     uint32_t plane; /* drive-wide index */
     uint32_t victim_block; /* in the plane */
     uint32_t moved_units;
-    ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
+    ScarpOrigin origin; /* GC; or PREMIGRATE: pages moved ahead, no erase */
     ScarpMergeKind merge;
 } ScarpGcRun;
 
@@ -694,22 +713,29 @@ typedef enum {
     SCARP_FLASH_COPYBACK,
 } ScarpFlashKind;
 
-/* The phases of a flash command, in their order: what it occupies. */
+/*
+ * The phases of a flash command, in their order, by what the command occupies.
+ */
 typedef enum {
     SCARP_PHASE_IN,    /* the channel: command and address, data of a program */
-    SCARP_PHASE_ARRAY, /* the plane's cells; once more after each suspension */
+    SCARP_PHASE_ARRAY, /* the plane's cells; again after each suspend */
     SCARP_PHASE_OUT,   /* the channel: data of a read */
 } ScarpFlashPhase;
 
-/* A phase of a flash command on one plane, reported when it has ended. */
+/*
+ * A phase of a flash command on one plane. Observers are told when it has
+ * ended.
+ */
 typedef struct {
     int64_t begin_ns;
-    int64_t end_ns;    /* IN and OUT: not before now, the channel is granted */
+    /* IN, OUT: reported earlier, when the channel is granted */
+    int64_t end_ns;
     /*
-     * ScarpCmd.seq of the host commands that it serves; valid during the call.
+     * ScarpCmd.seq of the host's commands that the flash command serves. Valid
+     * during the call.
      */
     const uint64_t *cmd_seqs;
-    uint32_t n_cmds;   /* 0: garbage collection */
+    uint32_t n_cmds;   /* 0: it serves no command of the host */
     uint32_t die;      /* drive-wide index */
     uint32_t plane;    /* drive-wide index */
     uint32_t channel;
@@ -721,7 +747,10 @@ typedef struct {
     bool multiplane;
 } ScarpFlashOp;
 
-/* Work of a collection or merge that a command carries (hios-1, hios-2). */
+/*
+ * Work of a collection or merge that a command of the host carries (hios-1,
+ * hios-2).
+ */
 typedef struct {
     int64_t time_ns;
     uint64_t cmd_seq;  /* ScarpCmd.seq of that command */
@@ -731,9 +760,9 @@ typedef struct {
 } ScarpGcGrant;
 
 /*
- * Callbacks, each of which may be NULL. The call that makes something happen
- * calls them, in its thread; their arguments last for the call, and they may
- * ask the drive but not change it.
+ * Callbacks, each of which may be NULL. They are called in the thread of the
+ * call that makes something happen. Their arguments are valid during the
+ * callback. Callbacks may ask the drive, but not change it.
  */
 typedef struct {
     void (*cmd_done)(void *opaque, const ScarpCmd *cmd);
@@ -744,12 +773,13 @@ typedef struct {
 } ScarpObserver;
 
 /*
- * Sets the observer, whose struct is copied; a second one replaces the first.
+ * Sets the observer, whose struct is copied. A second one replaces the first.
  */
 void scarp_set_observer(ScarpDrive *drive, const ScarpObserver *observer);
 /*
- * Sets a callback for an observer that asks the drive, too: scarp_power_cut()
- * passes it the drive that comes up, before that one is observed. NULL: none.
+ * Sets a callback for an observer that also asks the drive. scarp_power_cut()
+ * calls it with the drive that comes up, before that drive is observed. NULL:
+ * no callback.
  */
 void scarp_on_power_cut(ScarpDrive *drive,
                         void (*came_up)(void *opaque, const ScarpDrive *drive),

@@ -1,5 +1,5 @@
 /*
- * Ageing: brings the tables to the state of a drive that was written for long,
+ * Ageing: brings the tables of a drive to a state as after long writing,
  * without simulating time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -8,18 +8,19 @@
 #include "stat/ops.h"
 
 /*
- * Addresses drawn ahead, so that a write's lines are cached by then: first the
- * mapping's entry, then the record of the block that it names.
+ * Numbers of addresses that are drawn ahead, so that the processor's cache has
+ * what a write needs: first the entry of the mapping, then the record of the
+ * block that the entry names.
  */
 #define AHEAD 32
 #define BLOCK_AHEAD 12
 
-/* A plane's open page, which units of host data fill. */
+/* The open page of a plane, which units of the host's data fill. */
 typedef struct {
-    uint32_t next_ppn; /* next unit; SCARP_NONE: none is open */
+    uint32_t next_ppn; /* the next unit; SCARP_NONE: no page is open */
 } OpenPage;
 
-/* Writes lpn where the mapping chooses the page. */
+/* Writes lpn to the page that the mapping chooses. */
 static void write_mapped(ScarpDrive *drive, uint32_t p, uint32_t lpn)
 {
     uint32_t ppn;
@@ -64,8 +65,8 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 }
 
 /*
- * Prefetches the block that lpn will leave, unless another write moves lpn
- * before.
+ * Prefetches the record of the block that lpn will leave, unless another write
+ * moves lpn before.
  */
 static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -73,9 +74,9 @@ static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * Ends the overwrites of a mapping that merges when its log blocks have been
- * reclaimed over and over. A write may cost such a mapping a hundred copies, so
- * that as many overwrites as page mapping gets would take minutes.
+ * True when a mapping that merges needs no more overwrites, as its log blocks
+ * have been reclaimed over and over. A write may cost such a mapping a hundred
+ * copies, so that as many overwrites as page mapping gets would take minutes.
  */
 static bool is_steady(const ScarpDrive *drive, const ScarpAge *age)
 {
@@ -124,8 +125,8 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
         }
     }
     /*
-     * 2 overwrites a logical unit suffice for every block to have been
-     * collected under this pattern.
+     * 2 overwrites for each logical unit suffice: every block has then been
+     * collected.
      */
     overwrites = age->overwrite_permille == UINT32_MAX
                      ? 2ull * drive->geo.logical_units

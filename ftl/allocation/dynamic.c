@@ -1,15 +1,15 @@
 /*
  * Dynamic allocation: a page goes to a die that collects nothing and has the
  * fewest commands waiting; of equal dies, to the next in turn (hpdc18 §3.3).
- * Each page looks at every die once.
+ * Every die is considered for each page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "allocation/ops.h"
 
 /*
- * The cost of plane p, least is best: a die that collects costs most, then a
- * plane short of free blocks, then each waiting command.
+ * Returns the cost of plane p; the least cost is best. A die that collects
+ * costs most, then a plane short of free blocks, then each command that waits.
  */
 static uint32_t load(const ScarpDrive *drive, uint32_t p, uint16_t stream)
 {
@@ -25,7 +25,7 @@ static uint32_t load(const ScarpDrive *drive, uint32_t p, uint16_t stream)
            waiting;
 }
 
-/* The plane's valid units, and those on their way to it. */
+/* Returns the valid units of the plane, with those on their way to it. */
 static uint32_t units_of(const ScarpDrive *drive, uint32_t p)
 {
     return scarp_plane_valid_units(drive, p) + scarp_pack_host_coming(drive, p);
@@ -38,8 +38,8 @@ static uint32_t dynamic_plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED,
     uint32_t *next_plane = &drive->allocation.next_plane;
 
     /*
-     * The search goes plane by plane over all dies: channels first, planes
-     * last.
+     * The search goes plane by plane over all dies: channels change first,
+     * planes last.
      */
     for (uint32_t i = 0; i < n && least; i++) {
         uint32_t turn = (*next_plane + i) % n;
@@ -60,7 +60,7 @@ static uint32_t dynamic_plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED,
         return best;
     }
     scarp_mark(drive, no_plane_has_room);
-    /* No plane has room: the page waits where the fewest units live. */
+    /* No plane has room: the page waits in the plane with the fewest units. */
     best = 0;
     for (uint32_t p = 1; p < n; p++) {
         if (units_of(drive, p) < units_of(drive, best)) {

@@ -9,12 +9,15 @@
 #include "blocks/ops.h"
 #include "pack/ops.h"
 
-/* static.c: ftl.allocation as an order of letters; cwdp where it is dynamic. */
+/*
+ * Returns ftl.allocation as an order of letters; "cwdp" where it is dynamic
+ * (static.c).
+ */
 const char *scarp_alloc_letters(const ScarpDescription *desc);
-/* Returns the i-th plane in that order. */
+/* Returns the i-th plane in the order of ftl.allocation. */
 uint32_t scarp_alloc_order(const ScarpDescription *desc, uint32_t i);
 
-/* dynamic.c: the turn, for an image. */
+/* The turn of dynamic allocation, for an image (dynamic.c). */
 uint32_t scarp_alloc_turn(const ScarpDrive *drive);
 void scarp_alloc_load_turn(ScarpDrive *drive, uint32_t next_plane);
 

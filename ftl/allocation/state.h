@@ -1,10 +1,9 @@
 /*
- * allocation: write allocation, which names the plane that data of the host
- * goes to: by its address, in the order of ftl.allocation (static.c), or by how
- * busy dies are (dynamic.c). Where parity decides it, parity has a policy
- * of its own. allocation owns the turn of the dynamic policy.
- *
- * It asks blocks, nand and pack.
+ * allocation: the plane for data of the host. Policies name it by the address
+ * of the data, in the order of ftl.allocation (static.c), or by how busy the
+ * dies are (dynamic.c). On drives with parity the room parity has a policy of
+ * its own. allocation owns the turn of the dynamic policy, and asks blocks,
+ * nand and pack.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +13,7 @@
 #include "core/state.h"
 
 typedef struct {
-    uint32_t next_plane; /* dynamic allocation's turn; images have it */
+    uint32_t next_plane; /* where dynamic allocation's next search begins */
 } ScarpAllocation;
 
 #endif /* SCARP_ALLOCATION_STATE_H */

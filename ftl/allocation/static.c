@@ -1,14 +1,14 @@
 /*
  * Static allocation: consecutive logical pages go round the resources in the
- * order of ftl.allocation (CWDP: channel first, plane last; hpdc18 §2).  Units
- * of one page-sized group share its plane.
+ * order of ftl.allocation (CWDP: channel first, plane last; hpdc18 §2). Units
+ * of one logical page go to one plane.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "allocation/ops.h"
 
 typedef struct {
-    uint32_t *plane_of; /* [n_planes]: planes of the groups of a round */
+    uint32_t *plane_of; /* [n_planes]: the planes of one round, in order */
 } Static;
 
 static uint32_t in_order(const ScarpDescription *d, const char *order,

@@ -1,5 +1,5 @@
 /*
- * Turns the account of a flash command into the causes of a command.
+ * How the account of a flash command becomes the causes of a command.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,8 +19,8 @@ void scarp_account_add(ScarpAccount *account, const ScarpAccount *other)
 }
 
 /*
- * Adds the account of a flash command to cmd's causes, and returns the sum.
- * still: the cause that OWN_SUSPENDED counts as.
+ * Adds the account of a flash command to the causes of cmd, and returns the
+ * sum. OWN_SUSPENDED counts as the cause `still`.
  */
 static inline int64_t add(ScarpCmd *cmd, const ScarpAccount *account,
                           ScarpCause still)
@@ -66,7 +66,7 @@ void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
     int64_t sum = mapping_ns + rmw_ns + add(cmd, account,
                                             SCARP_CAUSE_SUSPENDED);
 
-    /* The remaining time the unit waited for others to fill its page. */
+    /* for the rest of the time the unit waited for others to fill its page */
     cmd->cause_ns[SCARP_CAUSE_ORDER] += scarp_time_ns(drive) - created_ns - sum;
     scarp_cause_rmw(drive, cmd, created_ns, mapping_ns, rmw_ns);
 }

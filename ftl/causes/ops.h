@@ -20,7 +20,7 @@ static inline ScarpDieActivity scarp_clock_activity(const ScarpDieClock *clock)
     return clock->activity;
 }
 
-/* The die does activity from now on. */
+/* Sets the activity of the die from now on. */
 static inline void scarp_clock_turn(ScarpDieClock *clock, int64_t now_ns,
                                     ScarpDieActivity activity)
 {
@@ -32,7 +32,7 @@ static inline void scarp_clock_turn(ScarpDieClock *clock, int64_t now_ns,
 /* ---- A flash command's account ----------------------------------------- */
 
 /*
- * Begins an account. waits: the times that the command waits are wanted, too.
+ * Begins the account of a flash command. waits: its waits are accounted, too.
  */
 static inline void scarp_account_init(ScarpAccount *account, bool waits)
 {
@@ -42,7 +42,7 @@ static inline void scarp_account_init(ScarpAccount *account, bool waits)
     }
 }
 
-/* Returns the time up to which the command's life is accounted for. */
+/* Returns the time until which the flash command's life is accounted for. */
 static inline int64_t scarp_account_until_ns(const ScarpAccount *account)
 {
     return account->mark_ns;
@@ -53,7 +53,10 @@ static inline void scarp_account_begin(ScarpAccount *account, int64_t now_ns)
     account->mark_ns = now_ns;
 }
 
-/* The command is queued: it waits for whatever the die does from now on. */
+/*
+ * Called when the flash command is queued: it waits for all that the die does
+ * from now on.
+ */
 static inline void scarp_account_wait(ScarpAccount *account,
                                       const ScarpDieClock *clock,
                                       int64_t now_ns)
@@ -65,9 +68,10 @@ static inline void scarp_account_wait(ScarpAccount *account,
 }
 
 /*
- * The command was taken from its queue. The die's current activity since
- * since_ns is added to the account alone: loading several numbers at once,
- * right after one of them was stored, would wait for that store.
+ * Called when the flash command was taken from its queue: ends its wait. The
+ * time of the die's present activity is added to the account alone, not to the
+ * clock. If the clock were brought up to date just before, loading its numbers
+ * several at once would wait for that store.
  */
 static inline void scarp_account_waited(ScarpAccount *account,
                                         const ScarpDieClock *clock,
@@ -80,7 +84,10 @@ static inline void scarp_account_waited(ScarpAccount *account,
     account->mark_ns = now_ns;
 }
 
-/* The command had begun, and waited until now behind the die's activity. */
+/*
+ * Adds the time until now to the activity of the die: a flash command that had
+ * begun has waited behind it.
+ */
 static inline void scarp_account_behind(ScarpAccount *account,
                                         ScarpDieActivity activity,
                                         int64_t now_ns)
@@ -89,7 +96,10 @@ static inline void scarp_account_behind(ScarpAccount *account,
     account->mark_ns = now_ns;
 }
 
-/* The command spent its own time on cause, until until_ns. */
+/*
+ * Adds the time until until_ns to cause: the flash command has spent its own
+ * time on it.
+ */
 static inline void scarp_account_own(ScarpAccount *account,
                                      ScarpOwnCause cause, int64_t until_ns)
 {
@@ -97,7 +107,10 @@ static inline void scarp_account_own(ScarpAccount *account,
     account->mark_ns = until_ns;
 }
 
-/* Adds another command's account: it was done for this one, and ended last. */
+/*
+ * Adds the account of another flash command, which served this one and ended
+ * last.
+ */
 void scarp_account_add(ScarpAccount *account, const ScarpAccount *other);
 
 /* ---- A command's causes ------------------------------------------------- */
@@ -109,7 +122,7 @@ static inline void scarp_cause_start(ScarpDrive *drive, ScarpCmd *cmd)
     cmd->submit_ns = cmd->mark_ns = scarp_time_ns(drive);
 }
 
-/* Charges the time since the last call to cause. */
+/* Adds the time since the last call to the cause. */
 static inline void scarp_cause_until_now(ScarpDrive *drive, ScarpCmd *cmd,
                                          ScarpCause cause)
 {
@@ -118,20 +131,24 @@ static inline void scarp_cause_until_now(ScarpDrive *drive, ScarpCmd *cmd,
 }
 
 /*
- * The command ends with a flash read: the account of the part that ended last
- * explains it.
+ * Completes the causes of a command that ends with a flash read. account is
+ * that of the read that ended last.
  */
 void scarp_cause_read(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpAccount *account);
 /*
- * The command ends with the program of a unit that came into the buffer at
- * created_ns and then waited mapping_ns for its entry and rmw_ns for the rest
- * of its bytes.
+ * Completes the causes of a command that ends with the program of a unit. The
+ * unit came into the buffer at created_ns, and then waited mapping_ns for its
+ * entry of the mapping and rmw_ns for the rest of its bytes. account is the
+ * program's.
  */
 void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
                          int64_t mapping_ns, int64_t rmw_ns,
                          const ScarpAccount *account);
-/* The command ends with the read of the bytes that a partial unit lacked. */
+/*
+ * Completes the causes of a command that ends with the read of the bytes that a
+ * partial unit lacked.
+ */
 void scarp_cause_rmw(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
                      int64_t mapping_ns, int64_t rmw_ns);
 

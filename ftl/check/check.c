@@ -1,13 +1,13 @@
 /*
- * The laws of the tables, checked from scratch: each room has its own.
+ * The laws of the tables, checked from scratch. Each room checks its own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/ops.h"
 
 /*
- * True when this check is skipped: recovery's scan changes no table and is
- * long, so one event in 16 is checked, drawn by the time.
+ * True when this check is skipped. Recovery's scan is long and changes no
+ * table, so only one of 16 events is checked meanwhile, drawn by the time.
  */
 static bool is_skipped(const ScarpDrive *drive)
 {
@@ -33,8 +33,8 @@ bool scarp_check(const ScarpDrive *drive, GError **error)
         return false;
     }
     /*
-     * Contents take long to check, so they are checked when no command is in
-     * flight. Recovery opens stripes only at its end.
+     * Contents take long to check, so they are checked only while no command is
+     * in the device. Recovery opens stripes only at its end.
      */
     return !scarp_has_parity(drive) || scarp_recovery_runs(drive) ||
            scarp_parity_check(drive, !scarp_in_device(drive), error);

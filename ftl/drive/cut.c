@@ -1,5 +1,5 @@
 /*
- * A power cut: a new drive is made from the old one's cells.
+ * A power cut: a new drive gets the old drive's cells.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,8 +7,8 @@
 #include "flow/ops.h"
 
 /*
- * Hands over the statistics and observers, which survive although no cell keeps
- * them.
+ * Hands over statistics and observers. They go on, although they are in no
+ * cell.
  */
 static void hand_over_observed(ScarpDrive *from, ScarpDrive *to)
 {
@@ -47,8 +47,9 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)
     }
     scarp_flow_cut(drive);
     next = scarp_drive_blank(&drive->desc, &config, error);
-    g_assert(next); /* one like it exists already */
-    /* Policies begin at this time. */
+    /* a drive of this description exists, so another can be made */
+    g_assert(next);
+    /* policies begin at the time of the cut */
     scarp_core_hand_over(drive, next);
     scarp_scheme_copy(&next->scheme, next, &drive->scheme);
     hand_over_observed(drive, next);

@@ -1,5 +1,6 @@
 /*
- * Makes and frees a drive, room by room: a list of steps with their undo.
+ * Making and freeing a drive, room by room: a list of steps, each with its
+ * undo.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,11 +11,12 @@
 typedef struct {
     const char *name;
     bool (*init)(ScarpDrive *drive, const ScarpConfig *config, GError **error);
-    void (*clear)(ScarpDrive *drive); /* after a failed init, too */
+    void (*clear)(ScarpDrive *drive); /* called even if init failed */
 } Step;
 
 /*
- * Rooms from the lowest to the highest; they are cleared in the reverse order.
+ * The rooms, from the lowest to the highest. They are cleared in the reverse
+ * order.
  */
 static const Step steps[] = {
     { "core", scarp_core_init, scarp_core_clear },
@@ -86,8 +88,8 @@ static bool describe(ScarpDescription *d, const ScarpConfig *config,
 
     if (image) {
         /*
-         * The image's description is read even with a description_path, to
-         * check the whole file.
+         * The description in an image is read even if there is a
+         * description_path, because the whole file is checked.
          */
         text = scarp_image_description(image, error);
         if (!text) {
@@ -126,8 +128,8 @@ ScarpDrive *scarp_drive_blank(const ScarpDescription *desc,
 }
 
 /*
- * Loads an image's tables, which must be right each by itself, and all
- * together.
+ * Loads the tables of an image. Each table must be right by itself, and they
+ * must agree.
  */
 static bool load(ScarpDrive *drive, ScarpImage *image, const char *path,
                  GError **error)
@@ -145,8 +147,8 @@ static bool load(ScarpDrive *drive, ScarpImage *image, const char *path,
 }
 
 /*
- * Fills the tables of a new drive, from image if there is one; then sets the
- * scheme.
+ * Fills the tables of a new drive, from the image if there is one. Then sets
+ * the scheme.
  */
 static bool fill(ScarpDrive *drive, const ScarpConfig *config,
                  ScarpImage *image, GError **error)

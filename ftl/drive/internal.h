@@ -9,13 +9,16 @@
 #include "core/ops.h"
 
 /*
- * Returns a drive without a scheme, all rooms new; NULL and *error set on
- * failure.
+ * Returns a drive whose rooms are all new, without a scheme. NULL, with *error
+ * set: that failed.
  */
 ScarpDrive *scarp_drive_blank(const ScarpDescription *desc,
                               const ScarpConfig *config, GError **error);
 
-/* Copies the choices and parameters of from, but not the policies' states. */
+/*
+ * Copies choices and parameters of a scheme, but not the states of its
+ * policies.
+ */
 void scarp_scheme_copy(ScarpScheme *scheme, ScarpDrive *drive,
                        const ScarpScheme *from);
 

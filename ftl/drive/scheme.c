@@ -1,5 +1,5 @@
 /*
- * Schemes: a choice on each axis, by name; names joined by '+' combine.
+ * Schemes: a policy on each axis, chosen by name. Names may be joined by '+'.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -49,7 +49,7 @@ static const ScarpPolicy *const policies[] = {
     &scarp_redundancy_reconstruct.policy,
 };
 
-/* Names for several choices at once. */
+/* Names that stand for several choices at once. */
 static const struct {
     const char *name;
     const char *help;
@@ -278,8 +278,9 @@ static const struct {
 };
 
 /*
- * A drive whose mapping says where pages go merges, and asks no victim policy:
- * one that was asked for would do nothing.
+ * Returns the needs of a policy. A drive whose mapping says where pages go
+ * merges, and asks no victim policy. So each victim policy but the default
+ * needs a mapping that may use any page.
  */
 static uint32_t needs_of(const ScarpPolicy *policy)
 {
@@ -289,8 +290,8 @@ static uint32_t needs_of(const ScarpPolicy *policy)
 }
 
 /*
- * Checks only choices that were asked for: the description's own checks cover
- * defaults.
+ * Checks the needs of a policy that was asked for. Defaults need no check,
+ * because the description's own checks cover them.
  */
 static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
                       const ScarpPolicy *asked, GError **error)
@@ -307,8 +308,9 @@ static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
 }
 
 /*
- * Copies that leave their plane, or run in step with others, would have to be
- * padded there, too.
+ * Checks that copies of a collection stay in their plane, and run in step with
+ * no others, where pads may be needed: else the pads would be needed there,
+ * too.
  */
 static bool may_pad(const ScarpDrive *drive, const ScarpScheme *scheme,
                     GError **error)
@@ -405,7 +407,7 @@ void scarp_scheme_copy(ScarpScheme *scheme, ScarpDrive *drive,
         bool ok = !chosen[axis]->init ||
                   chosen[axis]->init(drive, scheme, NULL);
 
-        g_assert(ok); /* init succeeded on an equal drive before */
+        g_assert(ok); /* init succeeded before, on an equal drive */
     }
 }
 
@@ -438,8 +440,8 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
     }
     if (scheme.alloc->early != drive->scheme.alloc->early) {
         /*
-         * Units wait for a plane, or for a page: a running drive cannot convert
-         * them.
+         * Units wait for a plane under one kind of allocation, and for a page
+         * under the other. A running drive cannot turn the one into the other.
          */
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "scheme=%s: a running drive keeps its kind of write "
@@ -453,21 +455,21 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
     scarp_hil_starves_anew(drive);
 #endif
     /*
-     * The old scheme's pacing would have granted further steps of its
-     * collections.
+     * Collections that wait for a grant go on: only the old pacing would have
+     * given it.
      */
     scarp_gc_release_due(drive);
-    /* The next event may be far away: the new scheme looks at each die now. */
+    /* The next event may be far away, so each die looks for work now. */
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_nand_kick(drive, die);
     }
-    /* The old policy may have held back commands that wait for a slot. */
+    /* the old policy may have left slots free while commands wait */
     scarp_flow_dispatch(drive);
     scarp_flow_work(drive);
     return true;
 }
 
-/* Adds a line with what the policy needs of a drive. */
+/* Adds a line that says what the policy needs of a drive. */
 static void add_needs(GString *text, const ScarpPolicy *policy)
 {
     const char *before = "  needs ";

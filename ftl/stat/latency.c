@@ -1,6 +1,6 @@
 /*
- * Latencies in log-linear buckets: fine buckets count commands, for quantiles;
- * wider ones sum the causes of their commands.
+ * Latencies in log-linear buckets. Fine buckets count commands, for quantiles;
+ * wider ones add up the causes of their commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +21,7 @@ typedef struct {
 } Bucket;
 
 /*
- * 211 KiB, of which only the buckets that latencies fall into are ever touched.
+ * This record has 211 KiB. Only buckets into which latencies fall are touched.
  */
 struct ScarpLatency {
     uint64_t n;
@@ -77,7 +77,7 @@ static uint64_t share(uint64_t n, uint64_t permillion)
     return ((unsigned __int128)n * permillion + 999999) / 1000000;
 }
 
-/* Returns the latency that rank commands do not exceed. */
+/* Returns the latency that `rank` commands do not exceed. */
 static uint64_t ranked_ns(const ScarpDrive *drive, ScarpOp op, uint64_t rank)
 {
     const ScarpLatency *latency = latency_of(drive, op);

@@ -9,8 +9,7 @@
 #include "core/ops.h"
 
 /*
- * Hands counters and latencies over from a drive whose power failed to its
- * successor.
+ * Hands counters and latencies of a drive whose power failed to its successor.
  */
 void scarp_stat_hand_over(ScarpDrive *from, ScarpDrive *to);
 bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config,
@@ -19,12 +18,12 @@ void scarp_stat_clear(ScarpDrive *drive);
 
 /* Counts a completed command, its latency and its causes. */
 void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd);
-/* Counts a completed command as missed if it ended after deadline_ns. */
+/* Counts a completed command as missed if it ended after its deadline. */
 void scarp_stat_deadline(ScarpDrive *drive, const ScarpCmd *cmd,
                          int64_t deadline_ns);
 /*
- * Returns how long something that ends now has lasted, as far as statistics
- * count: time before a reset does not.
+ * Returns how long something has lasted that began at begin_ns and ends now,
+ * without the time before the last reset.
  */
 static inline int64_t scarp_stat_since(const ScarpDrive *drive,
                                        int64_t begin_ns)

@@ -1,7 +1,7 @@
 /*
- * stat: statistics and latencies of a drive. Owns the latencies of commands;
- * counters are in ScarpDrive.stats, where each room counts its own. It asks
- * core.
+ * stat: statistics and latencies of a drive. The room owns the latencies of
+ * commands. Counters are in ScarpDrive.stats, where each room counts its own
+ * events. stat asks core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,8 +12,8 @@
 
 typedef struct {
     ScarpLatency *latency[SCARP_LATENCY_OPS]; /* reads, writes */
-    uint64_t first_counted_seq; /* older commands began before the reset */
-    int64_t counted_from_ns;    /* the reset's time */
+    uint64_t first_counted_seq; /* older commands began before the last reset */
+    int64_t counted_from_ns;    /* when the last reset was */
 } ScarpStat;
 
 #endif /* SCARP_STAT_STATE_H */

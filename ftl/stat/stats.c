@@ -1,5 +1,5 @@
 /*
- * Statistics: one table names every field; log page and JSON follow it.
+ * Statistics. One table names every field; log page and JSON follow the table.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -207,8 +207,8 @@ void scarp_stat_clear(ScarpDrive *drive)
 static void add_causes(const ScarpCmd *cmd, uint64_t *all, uint64_t *bucket)
 {
     /*
-     * volatile forces single loads: a load of two at once would wait for the
-     * value just stored.
+     * volatile makes the compiler load one value at a time. To load two at once
+     * would wait for the store of the second one.
      */
     const volatile int64_t *cause_ns = cmd->cause_ns;
 
