@@ -5,6 +5,7 @@
  */
 #include "drive/internal.h"
 #include "flow/ops.h"
+#include "policies.h"
 
 #include <string.h>
 

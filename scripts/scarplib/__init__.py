@@ -10,6 +10,7 @@ runs         run, compare, determinism: several guests, and what they are compar
 replays      replay, array, convert: a trace or generator on the engine alone
 powercut     the power fails at many moments of a run, and what is left is checked
 own_drive    a drive of one's own: measured, a description fitted to it, the two compared
+own_scheme   a policy of one's own: the file that it begins as
 sweep        one comparison on many drives and seeds, by Snakemake
 reproduce    experiments/*.toml run by scarp-replay; each row of a paper judged; pages written
 release      a tarball, an installed tree, pages of the manual

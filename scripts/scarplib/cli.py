@@ -14,6 +14,7 @@ from scarplib.drive import command as drive
 from scarplib.errors import UserError, of_system
 from scarplib.guest import command as guest
 from scarplib.own_drive import command as own_drive
+from scarplib.own_scheme import command as own_scheme
 from scarplib.paths import UNLOCKED
 from scarplib.powercut import command as powercut
 from scarplib.release import command as release
@@ -36,6 +37,7 @@ _PACKAGES = (
     own_drive,
     results,
     completion,
+    own_scheme,
     dev,
     release,
 )

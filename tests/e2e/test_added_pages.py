@@ -33,7 +33,7 @@ def add_scheme(ftl: Path, parts: list[str], file: str, like: str) -> None:
     code, declaration, entry = parts
     assert code.count("\n") < 100, file
     (ftl / file).write_text(code)
-    insert(ftl / "policy.h", "#endif /* SCARP_POLICY_H */", f"{declaration}\n")
+    insert(ftl / "policies.h", "#endif /* SCARP_POLICIES_H */", f"{declaration}\n")
     scheme = ftl / "drive" / "scheme.c"
     mark = f"    &scarp_{like}.policy,\n"
     assert mark in scheme.read_text(), mark

@@ -14,7 +14,7 @@ LIBRARY = SCRIPTS / "scarplib"
 ORDER = (
     *("paths", "version", "errors", "scheme_text", "option_types", "whole_file", "command_tree"),
     *("build", "drive", "device_logs", "guest", "results", "runs", "replays"),
-    *("powercut", "own_drive", "sweep"),
+    *("powercut", "own_drive", "own_scheme", "sweep"),
     *("reproduce", "dev", "completion", "release", "cli"),
 )
 

@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 from refused import Refused  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.runs.command import compared  # noqa: E402
-from scarplib.sweep import cells, page, sweep  # noqa: E402
+from scarplib.sweep import cells, page, progress, sweep  # noqa: E402
 from scarplib.sweep.sweep import Sweep  # noqa: E402
 from typed import swept, typed  # noqa: E402
 
@@ -265,6 +265,46 @@ class Snakemake(Folder):
                 self.sweep(*GOOD, "--out", str(self.folder / name))
         # Each folder has its own.
         self.assertEqual(len(taken), 2)
+
+
+class Progress(Folder):
+    """Counted in guests or replays: a cell may have many."""
+
+    def test_how_many_a_cell_has(self) -> None:
+        for words, unit, total in (
+            (("--schemes", "baseline,pgc,ideal"), "guests", 6),
+            (("--schemes", "baseline,pgc", "--fs", "ext4,xfs,btrfs"), "guests", 12),
+            (("--replay", "gen:zipf", "--schemes", "baseline,pgc"), "replays", 4),
+        ):
+            with self.subTest(words):
+                of = self.of(*words)
+                found = sweep.amount(of, sweep.cells(of, "p", self.folder))
+                self.assertEqual((found.unit, found.total), (unit, total))
+
+    def test_guests_of_a_cell_that_runs_count(self) -> None:
+        found = progress.Amount([self.folder / f"{seed}.json" for seed in (1, 2)], "guests", 4)
+        self.assertEqual(progress.line(found, 0, 10), f"[{'':20}] 0 of 8 guests")
+        for name in ("baseline", "pgc"):
+            (self.folder / "1.run" / name).mkdir(parents=True)
+        self.assertEqual(found.done(), 0)
+        for name in ("stats-end.bin", "fio.json"):
+            (self.folder / "1.run" / "baseline" / name).touch()
+        # One guest of eight in 100 s.
+        line = progress.line(found, 0, 100)
+        self.assertEqual(line, f"[{'==':20}] 1 of 8 guests, 12 min left")
+        (self.folder / "1.json").touch()
+        self.assertEqual(found.done(), 4)
+        # Those of an earlier call took none of this one's time.
+        self.assertNotIn("left", progress.line(found, 4, 100))
+        (self.folder / "2.run" / "pgc").mkdir(parents=True)
+        (self.folder / "2.run" / "pgc" / "replay.json").touch()
+        self.assertIn(" 5 of 8 guests, 30 s left", progress.line(found, 4, 10))
+        (self.folder / "2.json").touch()
+        self.assertEqual(progress.line(found, 4, 99), f"[{'=' * 20}] 8 of 8 guests")
+
+    def test_the_time_left(self) -> None:
+        said = [progress.time_left(seconds) for seconds in (3.2, 89, 91, 5300, 9000)]
+        self.assertEqual(said, ["3 s left", "89 s left", "2 min left", "88 min left", "2.5 h left"])
 
 
 class Out(Folder):

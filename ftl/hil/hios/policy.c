@@ -17,6 +17,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "hil/hios/hios.h"
+#include "policies.h"
 
 #define PARKED_PARTS 64 /* retries while a write is parked, about */
 

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "hil/hios/hios.h"
+#include "policies.h"
 
 #include <string.h>
 

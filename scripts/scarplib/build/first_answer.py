@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A program of the engine for whoever has just changed it: built of objects, without LTO.
 
-It answers with the same bytes as the one with LTO (tests/e2e/test_first_answer.py), only slower.
+It answers with the same bytes as the one with LTO (tests/e2e/test_equal_answers.py), only slower.
 After a change of one file that file alone is compiled, and what includes it if it is a header.
 """
 

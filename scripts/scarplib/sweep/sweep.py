@@ -26,6 +26,7 @@ from scarplib.option_types import Parser, scheme_list
 from scarplib.paths import SCRIPTS
 from scarplib.runs.command import compared
 from scarplib.sweep.cells import run_missing
+from scarplib.sweep.progress import Amount
 
 if TYPE_CHECKING:
     from scarplib.runs.run import Settings
@@ -246,6 +247,18 @@ def run(wanted: Sweep, program_key: str, options: argparse.Namespace) -> int:
         return _run(wanted, listed, options)
 
 
+def amount(wanted: Sweep, listed: list[Cell]) -> Amount:
+    """What its cells have to do: guests, or replays."""
+    paths = [cell.path for cell in listed]
+    if not wanted.replay:
+        asked = compared(wanted.rest)
+        kinds = max(len(asked.user.file_systems), len(asked.user.kernels), 1) if asked.user else 1
+        return Amount(paths, "guests", len(asked.schemes) * kinds)
+    given = Parser(prog="scarp sweep", add_help=False)
+    given.add_argument("--schemes", type=scheme_list)
+    return Amount(paths, "replays", len(given.parse_known_args(wanted.rest)[0].schemes))
+
+
 def _run(wanted: Sweep, listed: list[Cell], options: argparse.Namespace) -> int:
     # Where its packages are.
     from scarplib.sweep import page
@@ -259,6 +272,7 @@ def _run(wanted: Sweep, listed: list[Cell], options: argparse.Namespace) -> int:
         options.cores,
         [f"sweep={path}"],
         shlex.split(options.snakemake),
+        amount(wanted, listed),
     )
     there: dict[str, dict[int, dict[str, Any]]] = {}
     for cell in listed:

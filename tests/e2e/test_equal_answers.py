@@ -23,7 +23,7 @@ _KEYS = (
 )
 
 
-class FirstAnswer(unittest.TestCase):
+class EqualAnswers(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

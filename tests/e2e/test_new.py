@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp new`: what it writes compiles, runs, and keeps every law, on each of its axes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from scarplib.build import compile
+from scarplib.build.replayer import LIBRARIES
+from scarplib.errors import UserError
+from scarplib.own_scheme import new
+from scarplib.own_scheme.command import AXES
+
+ROOT = Path(__file__).resolve().parents[2]
+_TINY = ROOT / "tests" / "qtest" / "tiny.ini"
+
+
+class New(unittest.TestCase):
+    folder: Path
+    program: Path
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        engine = cls.folder / "ftl"
+        shutil.copytree(ROOT / "ftl", engine)
+        for axis in AXES:
+            new.write(engine, axis, f"my-{axis}")
+        cls.program = cls.folder / "scarp-replay"
+        code = [str(x) for x in sorted(engine.rglob("*.c")) if "cuts" not in x.parts]
+        # With every table checked after each event.
+        words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-DSCARP_CHECKED"]
+        words += [f"-I{engine}", *compile.flags("--cflags", LIBRARIES), "-o", str(cls.program)]
+        compile.compiler("scarp-replay", [*words, *code, *compile.flags("--libs", LIBRARIES)])
+
+    def stats(self, scheme: str) -> dict[str, int]:
+        command = [str(self.program), "--quiet", "-d", str(_TINY), "--age", "900", "-s", scheme]
+        command += ["-m", "closed", "-q", "8", "gen:mixed,requests=3000"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found: dict[str, int] = json.loads(done.stdout)["stats"]
+        self.assertEqual(found["cmds_accepted"], found["cmds_completed"])
+        return found
+
+    def test_each_axis_runs_and_changes_what_is_collected(self) -> None:
+        base = self.stats("baseline")
+        for axis in AXES:
+            with self.subTest(axis):
+                found = self.stats(f"my-{axis}")
+                self.assertEqual(found["scheme"], f"my-{axis}")
+                self.assertGreater(found["gc_runs"], 0)
+                self.assertNotEqual(found["read_latency"], base["read_latency"])
+
+    def test_they_combine(self) -> None:
+        self.assertGreater(self.stats("+".join(f"my-{axis}" for axis in AXES))["gc_runs"], 0)
+
+    def test_they_are_listed(self) -> None:
+        command = [str(self.program), "--list"]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        for line in ("my-victim: victim: ", "my-pacing: pacing: ",
+                     "my-placement: relocation placement: "):  # fmt: skip
+            self.assertIn(f"\n{line}", said)
+
+    def test_what_is_there_is_left_alone(self) -> None:
+        path = self.folder / "ftl" / "gc" / "victim_my_victim.c"
+        path.write_text(f"{path.read_text()}/* mine */\n")
+        before = {x: x.read_bytes() for x in (self.folder / "ftl").rglob("*.[ch]")}
+        for name, said in (("my-victim", "is there already"), ("My", "is no name"),
+                           ("a+b", "is no name"), ("a:b", "is no name")):  # fmt: skip
+            with self.subTest(name), self.assertRaisesRegex(UserError, said):
+                new.write(self.folder / "ftl", "victim", name)
+        after = {x: x.read_bytes() for x in (self.folder / "ftl").rglob("*.[ch]")}
+        self.assertEqual(before, after)
+
+
+if __name__ == "__main__":
+    unittest.main()
