@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from scipy.optimize import minimize_scalar
+
 from scarplib.errors import UserError
 from scarplib.own_drive import by_steps
 from scarplib.own_drive.bench import SEEN, Point, sized
@@ -43,7 +45,6 @@ BESIDE, ABOUT, BESIDE_MOST = (-1, 0, 1), 16, 8
 ROUGHLY, CLOSELY, CLOSELY_KINDS = 0.04, 0.003, 24
 # How unlike one request is counts for no more than this.
 MOST = 1.0
-GOLDEN = (math.sqrt(5) - 1) / 2
 # With noise the drive's own blocks are not more unlike it than this, on average as a logarithm; and
 # what is at most so much more than the nearest, and this besides, may be the drive's.
 OWN, AS_NEAR, OWN_LEAST = 0.15, 1.3, 0.002
@@ -180,28 +181,13 @@ def _guess(
         return tried[erase]
 
     try:
-        _golden_section(off, *between, within)
+        minimize_scalar(off, bounds=between, method="bounded", options={"xatol": within})
     except UserError:
         return kind
     if not tried:
         return kind
     erase = min(tried, key=lambda one: tried[one])
     return replace(kind, point=replace(kind.point, erase_ns=erase), unlike=tried[erase])
-
-
-def _golden_section(of: Callable[[float], float], low: float, high: float, within: float) -> None:
-    """Asks nearer and nearer to where it is least, until that is known so well (Kiefer 1953)."""
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    of_left, of_right = of(left), of(right)
-    while high - low > within:
-        if of_left <= of_right:
-            high, right, of_right = right, left, of_left
-            left = high - GOLDEN * (high - low)
-            of_left = of(left)
-        else:
-            low, left, of_left = left, right, of_right
-            right = low + GOLDEN * (high - low)
-            of_right = of(right)
 
 
 def _finer(search: Search, early: Early, kind: Kind, shown: Quiet) -> Kind:
