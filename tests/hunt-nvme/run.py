@@ -20,6 +20,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "qtest"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from scarplib.build.venv import PACKAGES, go_on_with
+
+if __name__ == "__main__":
+    # QMP is a package's (scarplib.guest.qmp).
+    go_on_with(PACKAGES, sys.argv[1:], Path(__file__))
+
 import record
 import themes
 from cases import CLOCKS, COMMANDS, SHRINK_S, Case, Outcome, drawn, read_case, run, shrunk

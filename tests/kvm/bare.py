@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import socket
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -14,8 +16,9 @@ from types import TracebackType
 from typing import Any
 
 from fixture import DESCRIPTION
-from machine import LineSocket, MachineDied, said
+from machine import LineSocket, MachineDied, asked, connected, monitor_arguments, said
 from patience import Patience
+from scarplib.guest.qmp import Monitor
 
 HERE = Path(__file__).resolve().parent
 SOURCES = ("entry.S", "list.c", "load.c", "machine.c", "main.c", "nvme.c", "say.c", "tasks.c")
@@ -66,6 +69,7 @@ class Bare:
         self.accelerator = accelerator
         self.lines: list[str] = []
         self.results: dict[str, dict[str, int]] = {}
+        self._monitor: Monitor | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="scarp-bare-")
         self.dir = Path(self._folder.name)
 
@@ -84,7 +88,9 @@ class Bare:
     def realtime(self) -> bool:
         return self.accelerator != "icount"
 
-    def _arguments(self, tasks: str, listed: Path | None, more: str) -> list[str]:
+    def _arguments(
+        self, tasks: str, listed: Path | None, more: str, monitor: socket.socket
+    ) -> list[str]:
         clock = "realtime" if self.realtime else "virtual"
         events = ",ioeventfd=on" if self.realtime else ""
         arguments = [
@@ -92,7 +98,7 @@ class Bare:
             "-display", "none", "-machine", "q35,sata=off,smbus=off,hpet=off", "-smp", "2",
             "-m", str(RAM_MIB), "-cpu", CPU, *ACCELERATORS[self.accelerator],
             "-kernel", str(self.guest), "-append", tasks,
-            "-qmp", f"unix:{self.dir}/qmp", "-chardev", f"socket,id=said,path={self.dir}/said",
+            *monitor_arguments(monitor), "-chardev", f"socket,id=said,path={self.dir}/said",
             "-device", f"isa-debugcon,iobase={CONSOLE_PORT:#x},chardev=said",
             "-device", f"nvme-flash,id=f0,description={DESCRIPTION},scheme=baseline,clock={clock},"
             f"cmd-log={self.dir}/f0.cmd{more}",
@@ -115,22 +121,22 @@ class Bare:
         `more` are properties of the flash.  With a core, virtual CPUs run there alone.
         """
         said_by = LineSocket(self.dir / "said")
-        self._qmp = LineSocket(self.dir / "qmp")
+        ours, theirs = socket.socketpair()
         errors = self.dir / "stderr"
         with errors.open("w") as stream:
             process = subprocess.Popen(
-                self._arguments(tasks, listed, more),
+                self._arguments(tasks, listed, more, theirs),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=stream,
                 text=True,
+                pass_fds=[theirs.fileno()],
             )
+        theirs.close()
+        self._monitor = None
         try:
-            # QEMU connects to its character devices in the order of its own options table.
+            self._monitor = connected(ours, process, lambda: Patience(process.pid, HANG_S))
             said_by.accept(process, HANG_S)
-            self._qmp.accept(process, HANG_S)
-            self._qmp.readline()
-            self.qmp("qmp_capabilities")
             if core is not None:
                 for cpu in self.qmp("query-cpus-fast"):
                     os.sched_setaffinity(cpu["thread-id"], {core})
@@ -141,7 +147,9 @@ class Bare:
             self.stats = json.loads(
                 self.qmp("qom-get", path="/machine/peripheral/f0", property="stats")
             )
-            self._qmp.send(json.dumps({"execute": "quit"}))
+            # It may end before it has answered.
+            with contextlib.suppress(MachineDied):
+                self.qmp("quit")
             self._end(process)
         except MachineDied as died:
             raise Failed(f"{died}: {said(errors.read_text())}; {self.lines}") from None
@@ -150,7 +158,8 @@ class Bare:
                 process.kill()
                 process.wait()
             said_by.close()
-            self._qmp.close()
+            if self._monitor:
+                self._monitor.close()
         if process.returncode or said(errors.read_text()):
             raise Failed(f"QEMU ended with {process.returncode}: {said(errors.read_text())}")
 
@@ -174,12 +183,8 @@ class Bare:
         }
 
     def qmp(self, execute: str, **arguments: object) -> Any:
-        self._qmp.send(json.dumps({"execute": execute, "arguments": arguments}))
-        while "event" in (reply := json.loads(self._qmp.readline())):
-            pass
-        if "error" in reply:
-            raise Failed(f"QMP {execute}: {reply['error']['desc']}")
-        return reply["return"]
+        assert self._monitor
+        return asked(self._monitor, execute, **arguments)
 
     def doorbells_in_qemu(self, queue: int) -> int:
         """How many writes to doorbells of the queue QEMU itself has handled."""

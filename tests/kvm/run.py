@@ -14,6 +14,12 @@ sys.path[:0] = [str(TESTS.parent / "scripts"), str(TESTS), str(TESTS / "qtest")]
 sys.path[:0] = [str(HERE), str(TESTS / "hunt-nvme")]
 sys.dont_write_bytecode = True
 
+from scarplib.build.venv import PACKAGES, go_on_with  # noqa: E402
+
+if __name__ == "__main__":
+    # QMP is a package's (scarplib.guest.qmp).
+    go_on_with(PACKAGES, sys.argv[1:], Path(__file__))
+
 import test_bare  # noqa: E402
 from scarplib.build.qemu import ensure_firmware, ensure_qemu  # noqa: E402
 from unittest_tap import run  # noqa: E402

@@ -30,6 +30,12 @@ ROOT = HERE.parents[1]
 for folder in (ROOT / "scripts", ROOT / "tests" / "qtest", ROOT / "tests" / "hunt-nvme"):
     sys.path.insert(0, str(folder))
 
+from scarplib.build.venv import PACKAGES, go_on_with  # noqa: E402
+
+if __name__ == "__main__":
+    # QMP is a package's (scarplib.guest.qmp).
+    go_on_with(PACKAGES, sys.argv[1:], Path(__file__))
+
 import cases  # noqa: E402
 from scarplib.build.qemu import compile_targets, ensure_qemu  # noqa: E402
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""QEMU without a guest: the qtest protocol and a little of QMP."""
+"""QEMU without a guest: the qtest protocol, and QMP (scarplib.guest.qmp)."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import mmap
 import os
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from patience import Patience
+from qemu.qmp import ConnectError, ExecuteError
+from scarplib.guest.qmp import Monitor, MonitorClosed
 
 RAM_BYTES = 128 << 20
 # A QEMU that has neither answered nor ended after so many seconds of its own hangs (patience.py).
@@ -36,6 +39,41 @@ class MachineHangs(Exception):
 def said(stderr: str) -> str:
     """What QEMU said, without how one with the address sanitizer begins."""
     return re.sub(r"^==\d+==WARNING: ASan doesn't fully support .*\n", "", stderr).strip()
+
+
+def monitor_arguments(connection: socket.socket) -> list[str]:
+    """QEMU's, whose end of a pair of sockets this is; it must be passed on to QEMU."""
+    return [
+        "-chardev",
+        f"socket,id=qmp,fd={connection.fileno()}",
+        "-mon",
+        "chardev=qmp,mode=control",
+    ]
+
+
+def connected(
+    connection: socket.socket, process: subprocess.Popen[str], patience: Callable[[], Patience]
+) -> Monitor:
+    """The session at the other end of that pair, once QEMU has greeted."""
+    try:
+        return Monitor(connection, patience)
+    except TimeoutError:
+        process.kill()
+        raise MachineDied("QEMU did not greet") from None
+    except ConnectError:
+        raise MachineDied("QEMU did not start") from None
+
+
+def asked(monitor: Monitor, execute: str, **arguments: object) -> Any:
+    """What QEMU returns; a command that it refuses is an AssertionError."""
+    try:
+        return monitor.ask(execute, **arguments)
+    except ExecuteError as error:
+        raise AssertionError(f"QMP {execute}: {error}") from None
+    except TimeoutError:
+        raise MachineHangs("QEMU does not answer") from None
+    except MonitorClosed:
+        raise MachineDied("QEMU closed its socket") from None
 
 
 class LineSocket:
@@ -120,7 +158,7 @@ class Machine:
         bios = self.dir / "bios.bin"
         bios.write_bytes(bytes(128 << 10))  # never executed: no firmware needed
         self._qtest = LineSocket(self.dir / "qtest")
-        self._qmp = LineSocket(self.dir / "qmp")
+        ours, theirs = socket.socketpair()
         self._stderr = (self.dir / "stderr").open("w", encoding="utf-8")
         self.process = subprocess.Popen(
             [
@@ -146,24 +184,22 @@ class Machine:
                 f"unix:{self.dir}/qtest",
                 "-qtest-log",
                 "none",
-                "-qmp",
-                f"unix:{self.dir}/qmp",
+                *monitor_arguments(theirs),
                 *[arg.replace("{dir}", str(self.dir)) for arg in args],
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._stderr,
             text=True,
-            pass_fds=[memory],
+            pass_fds=[memory, theirs.fileno()],
         )
+        # Once QEMU has ended nobody has it open.
+        theirs.close()
+        self._monitor: Monitor | None = None
         self._free = 1 << 20
         try:
-            # QEMU opens the character devices in the order of its own
-            # options table, the monitor's first.
-            self._qmp.accept(self.process, self.hang_s)
+            self._monitor = connected(ours, self.process, self._patience)
             self._qtest.accept(self.process, self.hang_s)
-            self._qmp.readline()
-            self.qmp("qmp_capabilities")
         except MachineDied as died:
             self.ended()
             message = f"{died}: {self.stderr()}"
@@ -229,15 +265,12 @@ class Machine:
 
     # ---- QMP ----
 
+    def _patience(self) -> Patience:
+        return Patience(self.process.pid, self.hang_s)
+
     def qmp(self, execute: str, **arguments: object) -> object:
-        self._qmp.send(json.dumps({"execute": execute, "arguments": arguments}))
-        while True:
-            reply = json.loads(self._qmp.readline())
-            if "event" not in reply:
-                break
-        if "error" in reply:
-            raise AssertionError(f"QMP {execute}: {reply['error']['desc']}")
-        return reply["return"]
+        assert self._monitor is not None
+        return asked(self._monitor, execute, **arguments)
 
     def stats(self, flash: str = "f0") -> dict[str, Any]:
         text = self.qmp("qom-get", path=f"/machine/peripheral/{flash}", property="stats")
@@ -255,7 +288,7 @@ class Machine:
 
     def give_up_after(self, seconds: float) -> None:
         """It hangs from now on when so many seconds of its own have passed."""
-        self.hang_s = self._qtest.hang_s = self._qmp.hang_s = seconds
+        self.hang_s = self._qtest.hang_s = seconds
 
     def looks(self) -> Iterator[None]:
         """A turn for each look at what is waited for, until QEMU hangs.
@@ -289,7 +322,9 @@ class Machine:
 
     def quit(self) -> int:
         """End QEMU in an orderly way and return its exit status."""
-        self._qmp.send(json.dumps({"execute": "quit"}))
+        # It may end before it has answered.
+        with contextlib.suppress(MachineDied):
+            self.qmp("quit")
         return self.ended()
 
     def close(self) -> None:
@@ -297,7 +332,8 @@ class Machine:
             self.process.kill()
             self.process.wait()
         self._qtest.close()
-        self._qmp.close()
+        if self._monitor:
+            self._monitor.close()
         self._stderr.close()
         self.memory.close()
         shutil.rmtree(self.dir, ignore_errors=True)

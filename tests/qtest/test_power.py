@@ -12,7 +12,7 @@ from fixture import DESCRIPTION, KIB, MIB, DriveTest, controller, flash, namespa
 from machine import Machine, start_fails
 from nvme import FUA, WAIT_STEPS, Admin, Controller, Namespace, Op, Status
 from scarplib.errors import UserError
-from scarplib.guest import power
+from scarplib.guest import power, shell
 from test_realtime import HostController
 
 CUTS = "nand.power_cuts=1;ftl.recovery=2"
@@ -218,7 +218,7 @@ class Cut(Power):
         with tempfile.TemporaryDirectory(prefix="scarp-qtest-") as folder:
             path = Path(folder) / "qmp"
             machine = self.machine(
-                flash(more=overrides(BUFFER)), controller(), namespace(), power.qmp_arguments(path)
+                flash(more=overrides(BUFFER)), controller(), namespace(), shell.qmp_arguments(path)
             )
             ns = Namespace(Controller(machine).create_queue())
             _, prp = ns.buffer(UNIT)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import socket
 import tempfile
@@ -10,11 +12,12 @@ import threading
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from scarplib.errors import UserError
-from scarplib.guest import power
+from scarplib.guest import power, shell
 
-GREETING = '{"QMP": {"version": {}}}'
+GREETING = '{"QMP": {"version": {}, "capabilities": []}}'
 
 
 class Server:
@@ -31,17 +34,21 @@ class Server:
 
     def _serve(self) -> None:
         connection, _ = self._listener.accept()
-        with connection, connection.makefile("rw") as stream:
+        with connection, connection.makefile("w") as stream:
             stream.write(f"{self._greeting}\n")
             stream.flush()
-            for line in stream:
-                said = json.loads(line)
+            # A client need not end what it asks with a new line.
+            while data := connection.recv(1 << 16):
+                said = json.loads(data)
                 self.asked.append(said)
                 answer = self._answers.get(said["execute"])
                 if answer is None:
                     return
-                # An event may come in between.
-                stream.write(f'{{"event": "RESUME"}}\n{json.dumps(answer)}\n')
+                answer = {**answer, "id": said["id"]} if "id" in said else answer
+                # In a session an event may come in between.
+                if len(self.asked) > 1:
+                    stream.write('{"event": "RESUME"}\n')
+                stream.write(f"{json.dumps(answer)}\n")
                 stream.flush()
 
     def close(self) -> None:
@@ -61,8 +68,11 @@ class Cut(unittest.TestCase):
         return server
 
     def refused(self, drive: str = "f0") -> str:
-        with self.assertRaises(UserError) as caught:
+        errors = io.StringIO()
+        with self.assertRaises(UserError) as caught, contextlib.redirect_stderr(errors):
             power.cut(self.path, drive)
+        # Neither qemu.qmp nor asyncio says anything besides.
+        self.assertEqual(errors.getvalue(), "")
         self.assertNotIn("\n", str(caught.exception))
         return str(caught.exception)
 
@@ -98,7 +108,12 @@ class Cut(unittest.TestCase):
             {
                 "qom-list": {"return": [{"name": "f0"}]},
                 "qom-get": {"return": '{"power_cuts": 0}'},
-                "qom-set": {"error": {"desc": "power: nand.power_cuts=0: cannot fail"}},
+                "qom-set": {
+                    "error": {
+                        "class": "GenericError",
+                        "desc": "power: nand.power_cuts=0: cannot fail",
+                    }
+                },
             }
         )
         self.assertEqual(self.refused(), "power: nand.power_cuts=0: cannot fail")
@@ -111,6 +126,14 @@ class Cut(unittest.TestCase):
                 server.close()
                 self.path.unlink()
 
+    def test_another_has_the_connection(self) -> None:
+        """QEMU takes it, but greets nobody before the other one has gone."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            listener.bind(str(self.path))
+            listener.listen(1)
+            with mock.patch.object(power, "_ANSWER_S", 1):
+                self.assertIn("one connection at a time", self.refused())
+
     def test_a_guest_that_ends(self) -> None:
         self.serve({})
         self.assertIn("the guest has ended", self.refused())
@@ -118,17 +141,17 @@ class Cut(unittest.TestCase):
 
 class Arguments(unittest.TestCase):
     def test_socket(self) -> None:
-        self.assertEqual(power.qmp_arguments(None), [])
+        self.assertEqual(shell.qmp_arguments(None), [])
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "a,b"
             self.assertEqual(
-                power.qmp_arguments(path),
+                shell.qmp_arguments(path),
                 ["-qmp", f"unix:{folder}/a,,b,server=on,wait=off"],
             )
             path.touch()
             for bad in (path, Path(folder) / "none" / "qmp", Path(folder) / ("x" * 120)):
                 with self.subTest(bad.name), self.assertRaisesRegex(UserError, "^--qmp: "):
-                    power.qmp_arguments(bad)
+                    shell.qmp_arguments(bad)
 
 
 if __name__ == "__main__":

@@ -161,8 +161,10 @@ def ensure_venv(packages: tuple[str, ...] = PACKAGES) -> Path:
     return python
 
 
-def go_on_with(packages: tuple[str, ...], words: Sequence[str]) -> None:
-    """Returns in a Python that has these packages; any other becomes `scarp WORDS` in that one.
+def go_on_with(
+    packages: tuple[str, ...], words: Sequence[str], program: Path = SCRIPTS / "scarp"
+) -> None:
+    """Returns in a Python that has these packages; any other becomes `program WORDS` in that one.
 
     The process stays the same: whoever waits for it, or interrupts it, notices nothing.
     """
@@ -171,4 +173,4 @@ def go_on_with(packages: tuple[str, ...], words: Sequence[str]) -> None:
         return
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(python, [str(python), "-B", str(SCRIPTS / "scarp"), *words])
+    os.execv(python, [str(python), "-B", str(program), *words])

@@ -9,7 +9,7 @@ figures are exact, and the same on any host.
 
 from __future__ import annotations
 
-import json
+import contextlib
 import shutil
 import socket
 import tempfile
@@ -22,6 +22,7 @@ from scarplib.drive import age
 from scarplib.errors import UserError
 from scarplib.guest.drives_job import DrivesJob, prepare, run_drives_job
 from scarplib.guest.programs import NoFioSources
+from scarplib.guest.qmp import Monitor, MonitorClosed
 from scarplib.paths import FIO_JOBS, ROOT
 from scarplib.runs import run
 
@@ -65,20 +66,12 @@ class Counter(threading.Thread):
     def run(self) -> None:
         """Until QEMU ends; without a connection for ever, as a daemon may."""
         connection, _ = self._listener.accept()
-        with connection, connection.makefile("rw") as stream:
-
-            def ask(command: str) -> Any:
-                stream.write(json.dumps({"execute": command}) + "\n")
-                stream.flush()
-                return next(m["return"] for m in map(json.loads, stream) if "return" in m)
-
-            ask("qmp_capabilities")
-            for line in stream:
-                # The virtual CPU stands still, exactly where the guest reset the machine.
-                if json.loads(line).get("event") == "STOP":
-                    self.instructions = ask("query-replay")["icount"]
-                    ask("quit")
-                    return
+        with contextlib.closing(Monitor(connection)) as monitor:
+            # The virtual CPU stands still, exactly where the guest reset the machine.
+            monitor.event("STOP")
+            self.instructions = monitor.ask("query-replay")["icount"]
+            with contextlib.suppress(MonitorClosed):
+                monitor.ask("quit")
 
 
 def _measure(case: Case, files: dict[str, Path], images: list[Path], out: Path, n: int) -> int:

@@ -34,7 +34,10 @@ def _bench(options: argparse.Namespace) -> int:
     return bench_engine.main(options.rounds, options.only)
 
 
-def _bench_array(_: argparse.Namespace) -> int:
+def _bench_array(options: argparse.Namespace) -> int:
+    from scarplib.build.venv import PACKAGES, go_on_with
+
+    go_on_with(PACKAGES, ["bench-array", *options.typed])
     from scarplib.dev import bench_array
 
     return bench_array.main()

@@ -26,6 +26,9 @@ def _shell(options: argparse.Namespace) -> int:
 
 
 def _cut(options: argparse.Namespace) -> int:
+    from scarplib.build.venv import PACKAGES, go_on_with
+
+    go_on_with(PACKAGES, ["cut", *options.typed])
     from scarplib.guest import power
 
     print(power.cut(options.socket, options.drive))
@@ -50,7 +53,6 @@ def add_commands(tree: Tree) -> None:
         RUN,
         "the power of a running guest's drive fails, and comes back at once",
         _cut,
-        builds=False,
         description=_CUT,
     )
     cut.add_argument(

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.build.qemu import ensure_qemu
+from scarplib.build.venv import ensure_venv
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
 from scarplib.guest import user_guest, vm
 from scarplib.guest.image import ensure_image
 from scarplib.guest.job import START, environment, set_speed, start_text
-from scarplib.guest.power import qmp_arguments
 from scarplib.guest.realtime import Clock, on_clock
 from scarplib.guest.script import SCRIPT
 from scarplib.guest.user_guest import User
@@ -27,6 +27,8 @@ from scarplib.guest.user_task import UserTask
 # The guest's console: a prompt on /dev/console would have no job control.
 _TTY = "/dev/ttyS0"
 _NAMES = ("stty", "resize", "reset", "clear", "less", "more", "top")
+# sun_path's, with the zero at its end.
+_PATH_BYTES = 108
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,30 @@ def task_text(task: UserTask, cpu_shift: int | None, terminal: Terminal) -> str:
     return "\n".join(lines) + "\n"
 
 
+def qmp_arguments(path: Path | None) -> list[str]:
+    """QEMU's, for a socket at which others can talk to it while it runs."""
+    if not path:
+        return []
+    path = path.resolve()
+    if len(str(path).encode()) >= _PATH_BYTES:
+        raise UserError(f"--qmp: {path}: a socket's path has at most {_PATH_BYTES - 1} bytes")
+    if not path.parent.is_dir():
+        raise UserError(f"--qmp: {path.parent}: no such folder")
+    if path.exists() and not path.is_socket():
+        raise UserError(f"--qmp: {path}: there is a file already, which is no socket")
+    # In QEMU's options two commas mean one.
+    name = str(path).replace(",", ",,")
+    return ["-qmp", f"unix:{name},server=on,wait=off"]
+
+
 def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int:
     """Boot and hand over the terminal until the guest ends."""
     if user and len(user.kernels) > 1:
         raise UserError("--kernel: a prompt is of one guest")
     qmp = qmp_arguments(arguments.qmp)
+    if qmp:
+        # `scarp cut` runs in it: it must not have to wait for packages while the guest runs.
+        ensure_venv()
     (guest,) = user_guest.prepare(user or User()).guests.values()
     task = guest.task
     qemu = ensure_qemu()
