@@ -309,7 +309,7 @@ class Report(Folder):
         headings = re.findall("<h2>(.*?)</h2>", text)
         self.assertEqual(headings[1:3], ["In numbers", "Latency over time"])
         self.assertNotRegex(text, r"https?://|src=\"(?!data:)", "must open without a network")
-        self.assertIn("&quot;qemu&quot;: &quot;abc&quot;", text)
+        self.assertIn("&#34;qemu&#34;: &#34;abc&#34;", text)
 
     def test_percentiles_of_the_picture(self) -> None:
         try:

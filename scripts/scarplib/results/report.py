@@ -7,21 +7,22 @@ and writes the page and the pictures in it as PNGs.
 
 from __future__ import annotations
 
-import base64
-import html
 import json
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+from markupsafe import Markup
 
 from scarplib.drive import start
-from scarplib.results import file_system, lateness, replayed, summary
+from scarplib.results import file_system, html_page, lateness, replayed, summary
 from scarplib.results.causes import labels, merges, sentences, tail_shares, tail_text
+from scarplib.results.html_page import Picture
 from scarplib.results.interactive import section, served
 from scarplib.results.pictures.cause_shares import figure_cause_shares
 from scarplib.results.pictures.distribution import figure_distribution
@@ -36,74 +37,25 @@ from scarplib.results.table import table_rows
 from scarplib.results.units import human_ns
 from scarplib.scheme_text import folder_name
 
-# Heading, explanation and PNG.
-Picture = tuple[str, str, bytes]
 # The interactive part around what is shown where scripts do not run.
-Interactive = Callable[[str], str]
+Interactive = Callable[[Markup], Markup]
 TAIL_HEADING = "Each scheme's tail, and what makes it"
-_PAGE_STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;color:#222;max-width:1180px;margin:2em auto;padding:0 1em}
-h1{font-size:1.6em;margin-bottom:0}h2{font-size:1.2em;margin-top:2em}
-img{max-width:100%;height:auto}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}
-td,th{padding:.15em 1em;text-align:right}td:first-child,th:first-child{text-align:left}
-tr.head td{font-weight:600;padding-top:.7em;border-bottom:1px solid #ccc}
-pre{background:#f6f6f6;padding:1em;overflow:auto;font-size:.8em}
-dt{float:left;clear:left;width:15em;font-weight:600}dd{margin:0 0 .2em 15.5em}
-.lead{color:#555;margin-top:.2em}
-"""
 
 
-def html_table(names: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> str:
-    """Rows of (label, one cell for each name); a row without cells is a heading."""
-    lines = ["<table><tr><th></th>"]
-    lines += [f"<th>{html.escape(name)}</th>" for name in names]
-    lines.append("</tr>")
-    for label, cells in rows:
-        if cells:
-            body = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
-            lines.append(f"<tr><td>{html.escape(label.strip())}</td>{body}</tr>")
-        else:
-            lines.append(
-                f'<tr class="head"><td colspan="{len(names) + 1}">{html.escape(label)}</td></tr>'
-            )
-    lines.append("</table>")
-    return "".join(lines)
+@dataclass(frozen=True)
+class _Tail:
+    """A scheme's slowest commands of a kind, in words."""
+
+    scheme: str
+    direction: str
+    count: str
+    mean: str
+    text: str
 
 
-def head(title: str, lead: str) -> list[str]:
-    """How a page begins."""
-    return [
-        "<!doctype html><html lang=en><meta charset=utf-8>",
-        "<meta name=viewport content='width=device-width'>",
-        f"<title>{html.escape(title)}</title><style>{_PAGE_STYLE}</style>",
-        f"<h1>{html.escape(title)}</h1><p class=lead>{html.escape(lead)}</p>",
-    ]
-
-
-def picture(heading: str, text: str, png: bytes) -> str:
-    """A picture that is in the page itself."""
-    data = base64.b64encode(png).decode()
-    return (
-        f"<h2>{html.escape(heading)}</h2><p>{html.escape(text)}</p>"
-        f'<img alt="{html.escape(heading)}" src="data:image/png;base64,{data}">'
-    )
-
-
-def tail(manifest: object, realtime: bool = False) -> str:
-    """How it ends: with what made it."""
-    promise = "Equal manifests give equal bytes on any host."
-    if realtime:
-        promise = "On the host's clock no two runs are alike: the host is a part of the result."
-    return (
-        f"<h2>What made these numbers</h2><p>{promise}</p>"
-        f"<pre>{html.escape(json.dumps(manifest, indent=2))}</pre></html>"
-    )
-
-
-def _tail_words(schemes: dict[str, dict[str, Any]]) -> str:
-    """The picture of the tails in sentences, and what its causes mean."""
-    lines = ["<ul>"]
+def _tails(schemes: dict[str, dict[str, Any]]) -> tuple[list[_Tail], list[tuple[str, str]]]:
+    """The picture of the tails in words; and (label, sentence) of the causes that it has."""
+    found = []
     met: set[str] = set()
     merging = merges(schemes.values())
     for name, scheme in schemes.items():
@@ -112,21 +64,15 @@ def _tail_words(schemes: dict[str, dict[str, Any]]) -> str:
             if not tail:
                 continue
             met.update(c for c, share in tail_shares(tail).items() if share >= 5)
-            lines.append(
-                f"<li><b>{html.escape(name)}</b>: its slowest 0.1 % of {direction}s "
-                f"({tail['count']:,}) took {human_ns(tail['mean_ns'])} on average: "
-                f"{html.escape(tail_text(tail, merging=merging))}.</li>"
+            text = tail_text(tail, merging=merging)
+            found.append(
+                _Tail(name, direction, f"{tail['count']:,}", human_ns(tail["mean_ns"]), text)
             )
-    lines.append("</ul><dl>")
-    for cause, label in labels(merging).items():
-        if cause in met:
-            said = html.escape(sentences(merging)[cause])
-            lines.append(f"<dt>{html.escape(label)}</dt><dd>{said}</dd>")
-    lines.append("</dl>")
-    return "".join(lines)
+    said = sentences(merging)
+    return found, [(label, said[x]) for x, label in labels(merging).items() if x in met]
 
 
-def page(result: dict[str, Any], pictures: list[Picture], interactive: Interactive) -> str:
+def page(result: dict[str, Any], pictures: list[Picture], interactive: Interactive) -> Markup:
     """The report in one file: tails, table, every command, other pictures, the manifest.
 
     The picture under the interactive part's heading is for where scripts do not run.
@@ -141,10 +87,6 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
     lead += f" Job {result['job']} on {result['device']}, every scheme from the same state."
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
-    parts = head(title, lead)
-    parts += [f"<p>{html.escape(note)}</p>" for note in result.get("notes", [])]
-    doubts = [*filter(None, [result.get("changed")]), *lateness.doubts(schemes)]
-    parts += [f"<p><b>{html.escape(doubt)}</b></p>" for doubt in doubts]
     clock = lateness.clock(schemes.values())
     if any("script" in s for s in schemes.values()):
         who = "the drive saw"
@@ -152,21 +94,26 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
         who = "fio saw in the guest"
     else:
         who = "the host sees"
-    numbers = (
-        f"<h2>In numbers</h2><p>Latencies are what {who}, in {clock} time; "
-        "pages moved and write amplification are the drive's own counts.</p>"
-        + html_table(list(schemes), table_rows(schemes))
+    tails, causes = _tails(schemes)
+    return html_page.render(
+        "report.html",
+        title=title,
+        lead=lead,
+        notes=result.get("notes", []),
+        doubts=[*filter(None, [result.get("changed")]), *lateness.doubts(schemes)],
+        matrix=file_system.matrix(schemes),
+        pictures=pictures,
+        interactive_heading=section.HEADING,
+        interactive=interactive,
+        tail_heading=TAIL_HEADING,
+        tails=tails,
+        causes=causes,
+        who=who,
+        clock=clock,
+        numbers=(list(schemes), table_rows(schemes)),
+        manifest=html_page.manifest_text(result.get("manifest")),
+        realtime=clock == "real",
     )
-    if found := file_system.matrix(schemes):
-        text = "<h2>File systems and schemes</h2><p>Each under each, from the same drive.</p>"
-        parts.append(text + html_table(*found))
-    for heading, text, png in pictures:
-        shown = picture(heading, text, png)
-        parts.append(interactive(shown) if heading == section.HEADING else shown)
-        if heading == TAIL_HEADING:
-            parts += [_tail_words(schemes), numbers]
-    parts.append(tail(result.get("manifest"), clock == "real"))
-    return "\n".join(parts)
 
 
 class _Served:
@@ -182,7 +129,7 @@ class _Served:
         for data in schemes:
             self.found[data.name] = served.find(data, self.starts[data.name])
 
-    def interactive(self, schemes: list[SchemeData], otherwise: str) -> str:
+    def interactive(self, schemes: list[SchemeData], otherwise: Markup) -> Markup:
         """The part of the page."""
         self._thread.join()
         can_replay = {name: known is not None for name, known in self.starts.items()}

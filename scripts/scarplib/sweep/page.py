@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from scarplib.results import html_page
+from scarplib.results.html_page import Picture
 from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import latency_axis, style
-from scarplib.results.report import head, html_table, picture
 from scarplib.results.summary import seen
 from scarplib.results.table import columns
 from scarplib.results.units import human_ns
@@ -154,6 +155,26 @@ def _csv(there: dict[str, Seeds]) -> str:
     return stream.getvalue()
 
 
+@dataclass(frozen=True)
+class _Drive:
+    """What the page has of one: its name, its table, its picture."""
+
+    words: str
+    numbers: tuple[list[str], list[tuple[str, list[str]]]]
+    picture: Picture | None
+
+
+def _picture(out: Path, device: str, seeds: Seeds) -> Picture | None:
+    made = figure(seeds)
+    if not made:
+        return None
+    path = out / f"{Path(device).stem}.png"
+    made.savefig(path)
+    plt.close(made)
+    text = "A point is a seed; beside the points is their mean's 95 % interval."
+    return f"{Path(device).name}, in a picture", text, path.read_bytes()
+
+
 def write(out: Path, there: dict[str, Seeds]) -> str:
     """report.html, sweep.csv and a picture for each drive; returns the tables as text."""
     style()
@@ -163,16 +184,11 @@ def write(out: Path, there: dict[str, Seeds]) -> str:
         f"{first['job']}, each seed another drive and ageing. Means over the seeds with 95 % "
         "intervals (Student's t); changes are paired by seed."
     )
-    parts, texts = head("Scarp: a sweep", lead), []
+    drives, texts = [], []
     for device, seeds in there.items():
         words = f"{Path(device).name}: {len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
-        parts.append(f"<h2>{html.escape(words)}</h2>{html_table(names_of(seeds), rows(seeds))}")
         texts.append(f"{words}\n{columns(names_of(seeds), rows(seeds))}")
-        if made := figure(seeds):
-            path = out / f"{Path(device).stem}.png"
-            made.savefig(path)
-            plt.close(made)
-            text = "A point is a seed; beside the points is their mean's 95 % interval."
-            parts.append(picture(f"{Path(device).name}, in a picture", text, path.read_bytes()))
-    (out / "report.html").write_text("\n".join([*parts, "</html>"]))
+        drives.append(_Drive(words, (names_of(seeds), rows(seeds)), _picture(out, device, seeds)))
+    page = html_page.render("sweep.html", title="Scarp: a sweep", lead=lead, drives=drives)
+    (out / "report.html").write_text(page)
     return "\n\n".join(texts)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import zlib
 from collections.abc import Mapping, Sequence
@@ -12,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from scarplib.build.page_library import ensure_library
 from scarplib.device_logs.command_log import CAUSES, OPS
 from scarplib.device_logs.flash_log import NOWHERE
 from scarplib.paths import ROOT
+from scarplib.results import html_page
 from scarplib.results.causes import labels, merges, sentences
 from scarplib.results.interactive.bins import KEPT, bins, kept, levels
 from scarplib.results.interactive.columns import EXACT, Packer
@@ -151,9 +152,9 @@ def section(
     schemes: Sequence[SchemeData],
     served: Mapping[str, Served | None],
     can_replay: Mapping[str, bool],
-    otherwise: str,
+    otherwise: Markup,
     limit: int = KEPT,
-) -> str:
+) -> Markup:
     """The part as HTML; `otherwise` is shown where scripts do not run.
 
     It is all there is of a run that is too long for the page's numbers.
@@ -161,33 +162,24 @@ def section(
     longest = max(data.end_ns - data.begin_ns for data in schemes)
     if longest >= EXACT:
         days = longest // (86_400 * 10**9)
-        return (
-            f"{otherwise}<p>The run took {days:,} days of the drive's time: too long to show each "
-            "command at its moment. --max-gap cuts the pauses of a trace.</p>"
-        )
+        return html_page.render("interactive.html", days=f"{days:,}", otherwise=otherwise)
     said, columns = describe(schemes, served, can_replay, limit)
-    whole = sum(len(data.commands) for data in schemes) <= limit
-    text = (
-        "Every command of the measured job at the device. Drag to move, turn the wheel to zoom, "
-        "click a command to see what it waited for. Zoomed out, each column is a stretch of time: "
-        "the pale bar is from the fastest to the slowest command, the dark one from the median to "
-        "the 99th percentile, and the slowest commands are points. Below: planes that collect."
-    )
-    if not whole:
-        text += (
-            " There are too many commands to keep them all: the slowest are here one by one, the "
-            "others as a sample. The columns count every command."
-        )
-    scripts = "".join((_HERE / name).read_text() for name in _SCRIPTS)
     # "</" must not end the script that it is in.
     data = json.dumps(said, separators=(",", ":")).replace("</", "<\\/")
-    return "\n".join((
-        f"<h2>{html.escape(HEADING)}</h2><p>{html.escape(text)}</p>",
-        f"<noscript>{otherwise}</noscript>",
-        f"<style>{(_HERE / 'page.css').read_text()}</style>",
-        (_HERE / "page.html").read_text(),
-        f'<script type="application/json" id="scarp-data">{data}</script>',
-        f'<script type="text/plain" id="scarp-columns">{columns}</script>',
-        f'<script type="text/plain" id="scarp-library">{_library()}</script>',
-        f"<script>{scripts}</script>",
-    ))  # fmt: skip
+    return html_page.render(
+        "interactive.html",
+        heading=HEADING,
+        whole=sum(len(data.commands) for data in schemes) <= limit,
+        otherwise=otherwise,
+        style=_text("page.css"),
+        controls=_text("page.html"),
+        data=Markup(data),
+        columns=columns,
+        library=_library(),
+        scripts=_text(*_SCRIPTS),
+    )
+
+
+def _text(*names: str) -> Markup:
+    """Files of this folder, which go into the page as they are."""
+    return Markup("".join((_HERE / name).read_text() for name in names))
