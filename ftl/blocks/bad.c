@@ -1,5 +1,6 @@
 /*
- * Bad blocks: from the start, chosen by the seed, and worn-out ones.
+ * Bad blocks: those that are bad from the start, chosen by the seed, and those
+ * that are worn out.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +14,10 @@ void scarp_block_set_bad(ScarpDrive *drive, uint32_t index)
     drive->stats.bad_blocks++;
 }
 
-/* Good blocks beyond those that the plane needs; negative: some are missing. */
+/*
+ * Returns how many good blocks the plane has beyond those that it needs. A
+ * negative number are missing.
+ */
 static int64_t spare(const ScarpDrive *drive, const ScarpBlocksPlane *plane)
 {
     return (int64_t)drive->desc.blocks_per_plane - plane->n_bad -
@@ -31,8 +35,7 @@ uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * A worn-out block is set aside only if the plane can do without it, now and
- * later.
+ * A worn-out block goes bad only if the plane can do without it, now and later.
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index)
 {

@@ -1,13 +1,14 @@
 /*
- * Blocks: free lists, the order of filling, victims and erased blocks.
+ * Blocks: free lists, the order in which blocks were filled, victims and erased
+ * blocks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "blocks/internal.h"
 
 /*
- * Bytes of a block's record with its valid bits: half a line of the cache, or
- * whole lines.
+ * Returns the bytes of a block's record with its valid bits: half a line of the
+ * processor's cache, or whole lines.
  */
 static uint32_t record_bytes(const ScarpGeometry *geo)
 {
@@ -46,8 +47,8 @@ bool scarp_blocks_init(ScarpDrive *drive,
     blocks->opened = g_new(bool, geo->n_dies);
     memset(blocks->opened, true, geo->n_dies);
     /*
-     * A single table has the buckets of all planes, so that few pages of memory
-     * are touched whichever plane is next.
+     * All buckets of all planes are in a single table. So few pages of memory
+     * are touched, whichever plane is next.
      */
     blocks->buckets = scarp_table_new((uint64_t)geo->n_planes * buckets *
                                       sizeof(ScarpBlockList));
@@ -125,7 +126,10 @@ static void full_remove(ScarpDrive *drive, ScarpBlocksPlane *plane,
 
 /* ---- Free blocks -------------------------------------------------------- */
 
-/* Free blocks are used first in, first out, which spreads wear. */
+/*
+ * Appends a block to the free list. Free blocks are used first in, first out,
+ * which spreads wear.
+ */
 void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
                      uint32_t index)
 {
@@ -162,8 +166,8 @@ void scarp_translation_insert(ScarpDrive *drive, uint32_t index)
                            plane->n_map_full++] = index;
     scarp_block_record(drive, index)->state = BLOCK_TRANSLATION;
     /*
-     * A collection of them may be due; every other opening sets the mark
-     * itself.
+     * A collection of translation units may be due now. Every other opening of
+     * a block sets the mark itself.
      */
     scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
 }
@@ -187,8 +191,8 @@ uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t p)
     uint64_t least = UINT64_MAX;
 
     /*
-     * The list is short, so it is scanned; of equal blocks the one filled first
-     * wins.
+     * The list is short, so it is scanned. Of equal blocks the one that was
+     * opened first wins.
      */
     for (uint32_t i = 0; i < drive->blocks.plane[p].n_map_full; i++) {
         uint32_t valid = scarp_block_valid(drive, full[i]);
@@ -226,8 +230,8 @@ static void erased(ScarpDrive *drive, uint32_t index, bool needed)
     ScarpBlock *block = scarp_block_record(drive, index);
 
     /*
-     * Erasing a valid unit, or one whose program is on its way, would lose a
-     * write.
+     * The erase of a valid unit, or of one whose program has not ended, would
+     * lose a write.
      */
     if (block->valid ||
         scarp_media_programmed(drive, index) != block->written) {

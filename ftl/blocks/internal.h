@@ -1,5 +1,5 @@
 /*
- * Lists that the sources of blocks share.
+ * Functions that the sources of blocks share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,16 +14,16 @@ static inline ScarpBlocksPlane *scarp_blocks_plane_of(const ScarpDrive *drive,
     return &drive->blocks.plane[scarp_block_plane(drive, block)];
 }
 
-/* Bytes of ScarpBlock.is_valid[]. */
+/* Returns the bytes of ScarpBlock.is_valid[]. */
 static inline uint32_t scarp_valid_bytes(const ScarpGeometry *geo)
 {
     return (geo->units_per_block + 63) / 64 * sizeof(uint64_t);
 }
 
 /*
- * Appends a block to its bucket, whose head is then the block that changed
- * longest ago. The neighbour in the list is only written, never read: it is
- * seldom cached, and nothing waits for a store.
+ * Appends a block to its bucket. So the bucket's first block is the one that
+ * changed longest ago. The neighbour in the list is written, but not read: it
+ * is seldom cached, and the processor does not wait for a write.
  */
 static inline void scarp_bucket_insert(ScarpDrive *drive,
                                        ScarpBlocksPlane *plane, uint32_t index)
@@ -59,7 +59,8 @@ static inline void scarp_bucket_remove(ScarpDrive *drive,
 }
 
 /*
- * blocks/blocks.c: append lists a full block; insert makes it a candidate, too.
+ * blocks/blocks.c: scarp_full_append() puts a full block into the order of
+ * filling, scarp_full_insert() also among the candidates.
  */
 void scarp_full_append(ScarpDrive *drive, ScarpBlocksPlane *plane,
                        uint32_t index);
@@ -68,18 +69,18 @@ void scarp_full_insert(ScarpDrive *drive, ScarpBlocksPlane *plane,
 void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
                      uint32_t index);
 uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane);
-/* A block of translation units is full. */
+/* Called when a block of translation units is full. */
 void scarp_translation_insert(ScarpDrive *drive, uint32_t index);
 /* Functions of blocks/bad.c. */
 void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
 /*
- * True when the block has reached its last erase, and the plane can do without
- * it.
+ * True when the block has had its last erase, and the plane can do without it.
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
 
 /*
- * True when the drive's settings ever fill a write point other than WRITE_GC.
+ * For a write point other than WRITE_GC: true when blocks are written there
+ * with the drive's settings.
  */
 static inline bool scarp_write_point_used(const ScarpDrive *drive, int point)
 {

@@ -1,5 +1,5 @@
 /*
- * Laws of blocks, checked from scratch.
+ * Laws of blocks, which are checked by counting anew.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,7 +17,8 @@ static uint32_t count_marks(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Open blocks are exactly those that the plane's write points name, each once.
+ * Checks that the plane's open blocks are those of its write points, and no
+ * others.
  */
 static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
 {
@@ -142,8 +143,8 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
                                  free + map, drive->geo.kept_blocks);
     }
     /*
-     * The last translation block is reserved for the copies of a collection of
-     * another one.
+     * The last block for translation units is reserved for the copies of a
+     * collection of another such block.
      */
     if (map && map == drive->geo.translation_blocks && !collected) {
         return scarp_law_differs(error, "last block for translation units of "

@@ -1,6 +1,7 @@
 /*
- * Blocks as an image has them: states one by one, then the order of each list,
- * which is built anew, so that no image can make a list without an end.
+ * Blocks as an image has them: their states one by one, then the order of each
+ * list. Each list is built anew, so that no image can make a list without an
+ * end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

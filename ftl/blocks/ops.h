@@ -8,7 +8,7 @@
 
 #include "media/ops.h"
 
-/* Bytes of the tables of blocks. */
+/* Returns the bytes of the tables of blocks. */
 uint64_t scarp_blocks_bytes(const ScarpGeometry *geo);
 bool scarp_blocks_init(ScarpDrive *drive, const ScarpConfig *config,
                        GError **error);
@@ -24,7 +24,10 @@ static inline ScarpBlock *scarp_block_record(const ScarpDrive *drive,
 
 /* ---- A plane, seen ------------------------------------------------------ */
 
-/* Free blocks, without those kept for translation units or recovery. */
+/*
+ * Returns how many free blocks the plane has, without those that are kept for
+ * translation units or recovery.
+ */
 static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
                                                uint32_t plane)
 {
@@ -32,12 +35,16 @@ static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
            drive->blocks.plane[plane].n_map - drive->geo.kept_blocks;
 }
 
-/* Returns how many free blocks promised pages need, at most all of them. */
+/*
+ * Returns how many free blocks the plane's promised pages need, at most all of
+ * them.
+ */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t plane);
 
 /*
- * Promises pages of the plane to collections of other planes: nobody else may
- * take their blocks.
+ * Promises so many more pages of the plane to copies from other planes, or
+ * ahead of time: nobody else may take their blocks. Less than 0: withdraws
+ * promises.
  */
 static inline void scarp_plane_promise(ScarpDrive *drive, uint32_t plane,
                                        int change)
@@ -52,8 +59,8 @@ static inline uint32_t scarp_plane_promised_pages(const ScarpDrive *drive,
 }
 
 /*
- * Pages that a collection could write without an erase: of GC's open block, and
- * of free blocks.
+ * Returns how many pages collections could write in the plane without an erase:
+ * those of GC's open block and of free blocks.
  */
 uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t plane);
 
@@ -63,7 +70,10 @@ static inline bool scarp_plane_is_promised(const ScarpDrive *drive,
     return drive->blocks.plane[plane].promised;
 }
 
-/* Counts free blocks, without those that promised pages need. */
+/*
+ * Returns how many free blocks the plane has, without those that promised pages
+ * need.
+ */
 static inline uint32_t scarp_plane_spare_blocks(const ScarpDrive *drive,
                                                 uint32_t plane)
 {
@@ -73,14 +83,14 @@ static inline uint32_t scarp_plane_spare_blocks(const ScarpDrive *drive,
                ? n_free - scarp_plane_promised_blocks(drive, plane) : n_free;
 }
 
-/* Blocks that contain translation units. */
+/* Returns how many blocks of the plane contain translation units. */
 static inline uint32_t scarp_plane_translation_blocks(const ScarpDrive *drive,
                                                       uint32_t plane)
 {
     return drive->blocks.plane[plane].n_map;
 }
 
-/* Counts all free blocks, kept ones included. */
+/* Returns how many free blocks the plane has, kept ones included. */
 static inline uint32_t scarp_plane_erased_blocks(const ScarpDrive *drive,
                                                  uint32_t plane)
 {
@@ -99,20 +109,20 @@ static inline uint32_t scarp_plane_full_blocks(const ScarpDrive *drive,
     return drive->blocks.plane[plane].n_full;
 }
 
-/* Counts valid units in all blocks of the plane. */
+/* Returns how many valid units all blocks of the plane have. */
 static inline uint32_t scarp_plane_valid_units(const ScarpDrive *drive,
                                                uint32_t plane)
 {
     return drive->blocks.plane[plane].valid;
 }
 
-/* Counts the free blocks of all planes. */
+/* Returns how many free blocks all planes have. */
 static inline uint32_t scarp_free_blocks(const ScarpDrive *drive)
 {
     return drive->blocks.n_free;
 }
 
-/* Returns how many translation units live in a plane, at most. */
+/* Returns how many translation units have their place in a plane, at most. */
 static inline uint32_t scarp_plane_translation_units(const ScarpDrive *drive)
 {
     uint32_t n = drive->geo.mapped_units - drive->geo.first_translation_unit;
@@ -121,8 +131,9 @@ static inline uint32_t scarp_plane_translation_units(const ScarpDrive *drive)
 }
 
 /*
- * The plane's valid units from which on all its full blocks might be too full
- * to be victims while the host waits for a collection: core/spare.c.
+ * Returns the most valid units with which the plane still has a victim while
+ * the host waits for a collection. With more, all of its full blocks might be
+ * too full to be victims (core/spare.c).
  */
 static inline uint32_t scarp_plane_limit_units(const ScarpDrive *drive,
                                                uint32_t plane)
@@ -135,12 +146,16 @@ static inline uint32_t scarp_plane_limit_units(const ScarpDrive *drive,
            1 + scarp_plane_translation_units(drive);
 }
 
-/* The plane's valid units up to which units from elsewhere are welcome. */
+/*
+ * Returns the valid units up to which the plane takes in units from other
+ * planes.
+ */
 static inline uint32_t scarp_plane_ceiling_units(const ScarpDrive *drive,
                                                  uint32_t plane)
 {
     /*
-     * The reserve, active blocks, and what the plane's own collection may need.
+     * Blocks without data: the reserve, open blocks, and those that the plane's
+     * own collection may need.
      */
     uint32_t spare = scarp_reserved_blocks(&drive->desc) +
                      drive->blocks.plane[plane].n_bad +
@@ -162,8 +177,8 @@ static inline bool scarp_block_is_translation(const ScarpDrive *drive,
 }
 
 /*
- * True when no translation block is open, and all of the plane's are full but
- * for the one that their collection needs.
+ * True when translation units have to be collected: none of the plane's blocks
+ * for them is open, and only the one that their collection needs is left.
  */
 static inline bool scarp_translation_due(const ScarpDrive *drive,
                                          uint32_t plane)
@@ -176,8 +191,8 @@ static inline bool scarp_translation_due(const ScarpDrive *drive,
 }
 
 /*
- * True when a collection of translation units is due or runs: other programs of
- * them must wait.
+ * True when a collection of translation units is due or runs, so that other
+ * programs of translation units must wait.
  */
 static inline bool scarp_translation_short(const ScarpDrive *drive,
                                            uint32_t plane)
@@ -188,21 +203,19 @@ static inline bool scarp_translation_short(const ScarpDrive *drive,
 }
 
 /*
- * Returns the full translation block with the fewest valid units, or
- * SCARP_NONE.
+ * Returns the plane's full block of translation units with the fewest valid
+ * ones, or SCARP_NONE.
  */
 uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t plane);
 
-/*
- * True when a plane has the blocks that it needs besides those the host fills.
- */
+/* True when the plane has as many good blocks as it needs (core/spare.c). */
 bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t plane);
-/* Blocks of the plane that may still go bad. */
+/* Returns how many blocks of the plane may still go bad. */
 uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t plane);
 
 /*
- * True when a block of the die was opened since the mark was cleared: only then
- * can a collection become due.
+ * True when a block of the die was opened since the mark was last cleared.
+ * Without that no collection can have become due.
  */
 static inline bool scarp_blocks_opened(const ScarpDrive *drive, uint32_t die)
 {
@@ -233,7 +246,7 @@ static inline int64_t scarp_block_modified_ns(const ScarpDrive *drive,
     return scarp_block_record(drive, block)->modified_ns;
 }
 
-/* Pages that were given to programs, ended or not. */
+/* Returns how many pages of the block were given to programs, ended or not. */
 static inline uint32_t scarp_block_written(const ScarpDrive *drive,
                                            uint32_t block)
 {
@@ -253,8 +266,9 @@ static inline uint32_t scarp_plane_oldest_full(const ScarpDrive *drive,
 }
 
 /*
- * Full blocks by valid units: the word has a bit for each number from 64 * word
- * on that some block has. Words go up to units_per_block / 64.
+ * Returns a word of the map that tells which numbers of valid units the plane's
+ * full blocks have: bit i stands for 64 * word + i units. Words go up to
+ * units_per_block / 64.
  */
 static inline uint64_t scarp_bucket_word(const ScarpDrive *drive,
                                          uint32_t plane, uint32_t word)
@@ -263,8 +277,8 @@ static inline uint64_t scarp_bucket_word(const ScarpDrive *drive,
 }
 
 /*
- * Returns the block with valid valid units that changed longest ago, or
- * SCARP_NONE.
+ * Returns the full block that changed longest ago, of those with `valid` valid
+ * units, or SCARP_NONE.
  */
 static inline uint32_t scarp_bucket_first(const ScarpDrive *drive,
                                           uint32_t plane, uint32_t valid)
@@ -272,7 +286,7 @@ static inline uint32_t scarp_bucket_first(const ScarpDrive *drive,
     return drive->blocks.plane[plane].bucket[valid].head;
 }
 
-/* Returns the next block with equally many valid units, or SCARP_NONE. */
+/* Returns the next full block with equally many valid units, or SCARP_NONE. */
 static inline uint32_t scarp_bucket_next(const ScarpDrive *drive,
                                          uint32_t block)
 {
@@ -281,66 +295,72 @@ static inline uint32_t scarp_bucket_next(const ScarpDrive *drive,
 
 /* ---- Blocks ------------------------------------------------------------- */
 
-/* Removes a victim from the full blocks. */
+/* Makes a full block a victim, which is no candidate any longer. */
 void scarp_block_take(ScarpDrive *drive, uint32_t block);
-/* Makes a victim a candidate again without an erase: PREMIGRATE ends so. */
+/*
+ * Makes a victim a candidate again, without an erase, after work ahead of time.
+ */
 void scarp_block_put_back(ScarpDrive *drive, uint32_t block);
-/* The block's erase has ended: it becomes free, or bad if worn out. */
+/*
+ * Called when the block's erase has ended: the block becomes free, or, if it is
+ * worn out, bad.
+ */
 void scarp_block_erased(ScarpDrive *drive, uint32_t block);
 /*
- * Ends an erase like scarp_block_erased(), but the plane needs the block now:
- * it becomes free, worn out or not.
+ * Called like scarp_block_erased() if the plane needs the block now: it becomes
+ * free, worn out or not.
  */
 void scarp_block_erased_needed(ScarpDrive *drive, uint32_t block);
 
 /* ---- Pages: blocks/write_points.c --------------------------------------- */
 
-/* True when a page can be taken now; only GC may use the last free block. */
+/* True when a page can be taken now. Only GC may use the last free block. */
 bool scarp_page_possible(const ScarpDrive *drive, uint32_t plane,
                          ScarpOrigin origin, uint16_t stream);
-/* Returns the offset in its block of the page that would be taken next. */
+/* Returns the next page's offset in its block. */
 uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t plane,
                            ScarpOrigin origin, uint16_t stream);
 /*
- * Takes the plane's next page and returns its first PPN; the caller has checked
- * that there is one. HOST: a page of this stream; GC: stream is 0, or
- * SCARP_MAP_STREAM.
+ * Takes the plane's next page for a stream, and returns the page's first PPN.
+ * The caller has checked that it is possible. For SCARP_ORIGIN_GC stream is 0,
+ * or SCARP_MAP_STREAM.
  */
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                          uint16_t stream);
 /*
- * Like the three functions above, for the plane's aligned block; the offset is
- * 0 when it opens.
+ * Do the same for the plane's aligned block as the three functions above. If
+ * none is open, the offset is 0.
  */
 enum { SCARP_ALIGNED_FREE = 3 }; /* least free blocks to open an aligned one */
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_aligned_take(ScarpDrive *drive, uint32_t plane,
                             ScarpOrigin origin);
-/* True when the plane has an aligned block open. */
+/* True when an aligned block of the plane is open. */
 static inline bool scarp_aligned_open(const ScarpDrive *drive, uint32_t plane)
 {
     return drive->blocks.plane[plane].active[WRITE_ALIGNED] != SCARP_NONE;
 }
 /*
- * Takes up to *pages pages for GC's copies that take no time: their programs
- * have ended. *pages becomes less when fewer lie one after the other.
+ * Takes up to *pages pages for copies that take no time: they count as
+ * programmed at once. Sets *pages to the pages taken, which lie one after the
+ * other.
  */
 uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t plane,
                                 uint16_t stream, uint32_t *pages);
 
 /* ---- Blocks that the mapping owns: blocks/owned.c ----------------------- */
 
-/* Gives the mapping a free block of the plane, which must have one. */
+/* Gives the mapping a free block of the plane. There must be one. */
 uint32_t scarp_block_open(ScarpDrive *drive, uint32_t plane,
                           ScarpOrigin origin);
 /*
- * Returns the first PPN of the block's next page, which must exist. Pages go in
- * order.
+ * Takes the next page of a block that the mapping owns, and returns its first
+ * PPN. There must be one. Pages go in order.
  */
 uint32_t scarp_block_next_page(ScarpDrive *drive, uint32_t block);
 
-/* True when no program of the block's pages is on its way. */
+/* True when no program is on its way to the block. */
 static inline bool scarp_block_settled(const ScarpDrive *drive, uint32_t block)
 {
     return scarp_media_programmed(drive, block) ==
@@ -349,11 +369,14 @@ static inline bool scarp_block_settled(const ScarpDrive *drive, uint32_t block)
 
 /* ---- Valid units: blocks/valid.c ---------------------------------------- */
 
-/* A unit has become valid (+1) or invalid (-1). */
+/* Called when a unit has become valid (+1) or invalid (-1). */
 void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change);
-/* Units ppn to ppn + n - 1 of one block become valid; none of them was. */
+/*
+ * Called when the n units of a block from ppn on have become valid. None of
+ * them was valid.
+ */
 void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n);
-/* All units of the block become invalid. */
+/* Called when all units of the block have become invalid. */
 void scarp_block_emptied(ScarpDrive *drive, uint32_t block);
 
 static inline bool scarp_unit_is_valid(const ScarpDrive *drive, uint32_t ppn)
@@ -366,8 +389,8 @@ static inline bool scarp_unit_is_valid(const ScarpDrive *drive, uint32_t ppn)
 }
 
 /*
- * Returns a bit for each of n <= 64 units of a block, from ppn on, the first
- * lowest.
+ * Returns the valid marks of n units of a block, from ppn on: n is 64 at most,
+ * and the first unit has the lowest bit.
  */
 static inline uint64_t scarp_valid_bits(const ScarpDrive *drive, uint32_t ppn,
                                         uint32_t n)
@@ -384,7 +407,10 @@ static inline uint64_t scarp_valid_bits(const ScarpDrive *drive, uint32_t ppn,
     return bits & UINT64_MAX >> (64 - n);
 }
 
-/* Hints that ppn's unit will soon become invalid; SCARP_NONE: no unit will. */
+/*
+ * Prefetches the block's records, as the unit at ppn will soon become invalid.
+ * ppn may be SCARP_NONE.
+ */
 static inline void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
 {
     if (ppn != SCARP_NONE) {
@@ -398,51 +424,65 @@ static inline void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
 /* ---- For images: blocks/load.c ------------------------------------------ */
 
 ScarpBlockState scarp_block_state(const ScarpDrive *drive, uint32_t block);
-/* The lists of a plane, in their order; SCARP_NONE ends them. */
+/*
+ * Return the blocks of a plane's lists, one by one in their order, and then
+ * SCARP_NONE.
+ */
 uint32_t scarp_blocks_first_free(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_blocks_next_free(const ScarpDrive *drive, uint32_t block);
 uint32_t scarp_blocks_next_full(const ScarpDrive *drive, uint32_t block);
-/* Returns the open block of a write point < WRITE__COUNT, or SCARP_NONE. */
+/*
+ * Returns the open block of a write point (below WRITE__COUNT), or SCARP_NONE.
+ */
 uint32_t scarp_blocks_active(const ScarpDrive *drive, uint32_t plane,
                              int point);
 
-/* Sets the state of a new drive's block; valid marks and lists follow. */
+/*
+ * Sets the state of a new drive's block. Its valid marks, and its place in a
+ * list, are set afterwards.
+ */
 void scarp_block_load(ScarpDrive *drive, uint32_t block, ScarpBlockState state,
                       uint32_t written, int64_t modified_ns);
-/* Marks one unit of a block that is not yet in a list as valid. */
+/* Marks one unit as valid. Its block is in no list yet. */
 void scarp_block_load_valid(ScarpDrive *drive, uint32_t ppn);
 /*
- * Forgets a new drive's free blocks, so that each block is then added in the
- * order of its list. A full block is added twice: first in the order of
- * filling, then, when its valid units are known, among the candidates.
+ * Empties a new drive's free list. Then each block is added, in the order of
+ * its list. A full block is added twice: first in the order of filling, and
+ * later, when its valid units are known, among the candidates.
  */
 void scarp_blocks_forget(ScarpDrive *drive, uint32_t plane);
 void scarp_blocks_add_free(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_full(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_candidate(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t block);
-/* False: the plane has no room for another block of translation units. */
+/*
+ * Returns false if the plane has no room for another block of translation
+ * units.
+ */
 bool scarp_blocks_add_translation(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_active(ScarpDrive *drive, uint32_t plane, int point,
                              uint32_t block);
-/* Makes active blocks full that this drive's settings would never fill. */
+/*
+ * Makes open blocks full, if with this drive's settings nobody would write on
+ * them.
+ */
 void scarp_blocks_close_unused(ScarpDrive *drive);
-/* Sets a new drive's blocks aside that are bad from the start, by the seed. */
+/* Makes some blocks of a new drive bad from the start, chosen by the seed. */
 void scarp_blocks_set_bad(ScarpDrive *drive);
 
 /* ---- After a power cut: blocks/recover.c -------------------------------- */
 
 /*
- * Sets each block of a new drive by its cells: free, bad, or apart with the
- * pages that are in use.
+ * Sets the state of each block of a new drive by its cells: free, bad, or, if
+ * it has programmed pages, apart.
  */
 void scarp_blocks_recover(ScarpDrive *drive);
-/* Puts a block that is apart into state. */
+/* Gives a block that is apart its new state. */
 void scarp_block_recover(ScarpDrive *drive, uint32_t block,
                          ScarpBlockState state);
-/* Makes a block full, though some of its pages are still erased. */
+/* Makes a block count as full, though some of its pages are erased. */
 void scarp_block_close_early(ScarpDrive *drive, uint32_t block);
-/* Opens a free block of the plane, which must have one, for recovery. */
+/* Opens a free block of the plane for recovery. There must be one. */
 uint32_t scarp_block_open_apart(ScarpDrive *drive, uint32_t plane,
                                 ScarpOrigin origin);
 /* True when the plane has a free block beside those that are kept. */
@@ -454,7 +494,7 @@ static inline bool scarp_plane_is_sound(const ScarpDrive *drive, uint32_t plane)
 
 /* ---- Laws: blocks/laws.c ------------------------------------------------ */
 
-/* True when a plane's counts, marks and lists agree with its blocks. */
+/* Checks that the plane's counts, marks and lists agree with its blocks. */
 bool scarp_blocks_check(const ScarpDrive *drive, uint32_t plane,
                         GError **error);
 

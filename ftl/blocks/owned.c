@@ -1,6 +1,7 @@
 /*
- * Blocks that the mapping owns: the mapping chooses a page's block, and when a
- * block is erased. They are in no list, and no victim policy sees them.
+ * Blocks that the mapping owns: the mapping chooses the block of each page, and
+ * when a block is erased. Such blocks are in no list, and no victim policy sees
+ * them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

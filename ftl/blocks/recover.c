@@ -1,5 +1,5 @@
 /*
- * Blocks after a power cut, set by their cells.
+ * Blocks after a power cut: their states are set by their cells.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

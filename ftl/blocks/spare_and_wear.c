@@ -7,8 +7,8 @@
 #include "blocks/internal.h"
 
 /*
- * The plane with the fewest spare blocks decides: the other planes' do not help
- * it.
+ * The plane with the fewest spare blocks decides, as it cannot use those of
+ * other planes.
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive)
 {
@@ -26,7 +26,10 @@ uint32_t scarp_spare_percent(const ScarpDrive *drive)
     return percent;
 }
 
-/* Blocks that were bad from the start have no erase, so they do not count. */
+/*
+ * Blocks that are bad and have no erase were bad from the start, so they do not
+ * count.
+ */
 uint32_t scarp_used_percent(const ScarpDrive *drive)
 {
     uint64_t erases = 0, blocks = 0;

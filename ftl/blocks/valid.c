@@ -7,7 +7,8 @@
 #include "blocks/internal.h"
 
 /*
- * Adds change to the block's valid units; a full block moves to another bucket.
+ * Adds change to the number of the block's valid units. A full block moves to
+ * the bucket of that number.
  */
 static inline void change_valid(ScarpDrive *drive, uint32_t index, int change)
 {

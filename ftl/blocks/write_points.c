@@ -27,7 +27,7 @@ uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t p)
            (open ? pages - next_of(drive, p, point) : 0);
 }
 
-/* GC's open block holds the first promised pages, if only GC writes there. */
+/* The first promised pages lie in GC's open block, if only GC writes there. */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t p)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
@@ -45,15 +45,16 @@ uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t p)
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
 {
     /*
-     * After the opening a free block must remain for the host and one for GC.
+     * When it is opened, a free block must remain for the host, and one for GC.
      */
     return scarp_aligned_open(drive, p) ||
            scarp_plane_spare_blocks(drive, p) >= SCARP_ALIGNED_FREE;
 }
 
 /*
- * True when the plane's aligned block is behind a sibling's, going round the
- * shorter way, so that single programs shall fill it up.
+ * True when single programs shall fill up the plane's aligned block, because
+ * its next page is behind that of a sibling plane's, going round the shorter
+ * way.
  */
 static bool __attribute__((noinline)) is_behind(const ScarpDrive *drive,
                                                 uint32_t p)
@@ -73,8 +74,8 @@ static bool __attribute__((noinline)) is_behind(const ScarpDrive *drive,
 }
 
 /*
- * True when single programs shall fill up the aligned block: always, if no
- * scheme uses it any longer.
+ * True when single programs shall fill up the plane's aligned block. If no
+ * scheme uses it any longer, they always shall.
  */
 static bool lags(const ScarpDrive *drive, uint32_t p)
 {
@@ -93,10 +94,12 @@ static int point_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
 }
 
 /*
- * True when a page for translation units is available. They have blocks of
- * their own and take no other, so that only the host's writes make a collection
- * of data due. The last block is reserved for their collection until its victim
- * is erased: if a program took a page of it while a pacing policy let the
+ * True when a page for translation units can be taken. Translation units have
+ * blocks of their own, and take no others, so that only the host's writes make
+ * a collection of data due.
+ *
+ * The last of these blocks is reserved for the collection of another one, until
+ * that one is erased. If other programs took its pages while a pacing lets the
  * collection wait, the collection could run out of pages, and nothing would
  * ever be erased.
  */
@@ -133,7 +136,10 @@ bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
     }
     n_free = scarp_plane_spare_blocks(drive, p);
     scarp_mark_if(drive, host_kept_from_last_block, n_free == 1 && !room);
-    /* The last free block is GC's: without it no victim can be emptied. */
+    /*
+     * The last free block is reserved for GC, as no victim can be emptied
+     * without it.
+     */
     if (room) {
         return drive->desc.separate_active_block || n_free >= 1;
     }
@@ -147,8 +153,8 @@ uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Takes up to *pages consecutive pages of a write point; *pages becomes their
- * number.
+ * Takes up to *pages consecutive pages of a write point, and sets *pages to
+ * their number. Returns the first PPN.
  */
 static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
                             ScarpOrigin origin, uint16_t stream,
@@ -200,7 +206,7 @@ uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint16_t stream,
     uint32_t ppn;
 
     if (drive->scheme.multiplane->aligned) {
-        *pages = 1; /* each page may change which block is behind */
+        *pages = 1; /* any page may change whose block is behind */
     }
     ppn = take(drive, p, point_for(drive, p, origin, stream), origin, stream,
                pages);

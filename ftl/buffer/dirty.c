@@ -1,5 +1,5 @@
 /*
- * The host's units that are not on flash yet: their order, and their way into
+ * Units of the host that are not on flash yet: their order, and their way into
  * a page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,5 @@
 /*
- * The host's units are on flash: mapping and data switch together.
+ * The ends of programs of the host's units: mapping and data switch together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,8 +11,9 @@ void scarp_buffer_program_ended(ScarpDrive *drive)
 }
 
 /*
- * The mapping names the newest copy on flash even if a newer one is still
- * buffered, where power may fail: otherwise that copy could be erased.
+ * True when the unit is the newest copy of its LPN on flash, and was not
+ * deallocated later. Where power may fail, the mapping names this copy even if
+ * a newer one is still buffered. Otherwise a collection could erase it.
  */
 static bool __attribute__((noinline)) is_newest(const ScarpDrive *drive,
                                                 const ScarpUnit *unit)
@@ -76,14 +77,14 @@ bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
     }
     if (!scarp_unit_next(unit)) {
         /*
-         * The page counts as programmed only after its last unit's commit:
-         * until then its block must not look settled.
+         * The page counts as programmed only after the commit of its last unit.
+         * Before that its block must not look settled.
          */
         scarp_media_pages_programmed(drive, ppn, 1);
     }
     *cmd = dirty->cmd;
     if (*cmd && (*cmd)->units_left == 1) {
-        /* The unit that ends last explains its command. */
+        /* The unit that is on flash last explains the command's latency. */
         scarp_cause_program(drive, *cmd, dirty->created_ns, dirty->mapping_ns,
                             dirty->rmw_ns, scarp_flash_account(program));
     }

@@ -1,6 +1,6 @@
 /*
- * Writes of a part of a unit: the rest of its bytes is read, or is known, and
- * joined to the host's bytes.
+ * Writes of a part of a unit: the rest of the unit's bytes is read, or known,
+ * and joined to the bytes that the host wrote.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -44,8 +44,8 @@ void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
 }
 
 /*
- * With a write buffer, a write of a part of a unit ends when the buffer has all
- * of the unit: returns that command, or NULL.
+ * Returns the command that ends now that all bytes of the unit are known, or
+ * NULL. Only a write of a part of a unit into the write buffer ends so.
  */
 static ScarpCmd *end_until_ready(ScarpDrive *drive, ScarpDirty *dirty)
 {
@@ -79,7 +79,7 @@ ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
 }
 
 /*
- * Drops a unit that became stale before it was on its way, and that nobody
+ * Drops a unit that became stale before it came to a packer, and that nobody
  * waits for.
  */
 static void drop(ScarpDrive *drive, ScarpDirty *dirty)
@@ -116,7 +116,7 @@ void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty)
     if (scarp_has_parity(drive) && !dirty->superseded) {
         scarp_parity_changed(drive, scarp_unit_lpn(unit),
                              scarp_unit_data(unit));
-        scarp_dirty_release_place(drive, dirty); /* the stripe is open */
+        scarp_dirty_release_place(drive, dirty); /* the open stripe has RAM */
     }
     scarp_dirty_pack(drive, dirty);
 }
@@ -131,8 +131,8 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit)
     }
     scarp_dirty_settle(drive, dirty);
     /*
-     * The command's packers were closed before this unit came to one, so it is
-     * emitted now.
+     * The packers with the command's units were emitted before this unit came
+     * to one. So the unit's packer is emitted now.
      */
     if (scarp_unit_is_packing(unit) && scarp_dirty_is_late(drive, dirty)) {
         scarp_mark(drive, part_ready_late);

@@ -1,6 +1,6 @@
 /*
- * Deallocations of the host: units are unmapped, and with ftl.recovery=2 a
- * record of that is written, as data is.
+ * Deallocations of the host: units are unmapped. With ftl.recovery=2 a record
+ * of the deallocation is written to flash, as data is.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,8 +24,8 @@ ScarpPieceFate scarp_buffer_fate(const ScarpDrive *drive, const ScarpCmd *cmd,
     bool records = scarp_buffer_records(drive);
 
     /*
-     * A drive whose power may fail, but that writes no records, deallocates
-     * nothing: contents older than the last could come back.
+     * A drive whose power may fail, and that writes no records, deallocates
+     * nothing: after a cut, contents older than the last could come back.
      */
     if (whole && scarp_drive_deallocates(drive)) {
         return records ? PIECE_RECORDED : PIECE_DEALLOCATED;
@@ -86,12 +86,12 @@ void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     if (!end) {
         if (!scarp_buffer_goes_through(drive, cmd) ||
             !scarp_buffer_find(drive, piece.lpn)) {
-            return; /* a record on flash says so already */
+            return; /* a record on flash has these deallocations already */
         }
         scarp_mark(drive, record_on_its_way);
         /*
-         * An earlier record is on its way to flash: the command waits for a
-         * record of its own.
+         * An earlier record of these deallocations is still on its way to
+         * flash. The command has to wait, so it gets a record of its own.
          */
         first = 0;
         end = n;

@@ -6,8 +6,8 @@
 #include "buffer/internal.h"
 
 /*
- * lie.flush_queued_only: flushes do not wait for units that have left their
- * packer.
+ * Tells the lie lie.flush_queued_only: flushes do not wait for units that have
+ * left their packer.
  */
 static void await_packed_alone(ScarpDrive *drive)
 {
@@ -40,7 +40,7 @@ void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd)
     scarp_dirty_drain(drive, cmd->order);
 }
 
-/* Returns the oldest unit that a flush waits for, or NULL. */
+/* Returns the oldest buffered unit that flushes wait for, or NULL. */
 static const ScarpDirty *oldest_waited(const ScarpDrive *drive)
 {
     const ScarpDirty *dirty = drive->buffer.oldest;

@@ -1,6 +1,6 @@
 /*
- * The host's writes come into the buffer: a command becomes units, as far as
- * there is room.
+ * The way of the host's writes into the buffer: a command becomes units, as far
+ * as there is room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,7 +23,8 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
     }
     if (dirty->cmd) {
         /*
-         * The unit's command waits, and can no longer find the unit to emit it.
+         * A command waits for the stale unit, and will not find it any more to
+         * emit it. So it is emitted now.
          */
         scarp_mark(drive, forced_in_packer);
         scarp_dirty_emit(drive, dirty);
@@ -35,7 +36,7 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
     }
 }
 
-/* Copies the host's bytes into the unit; from NULL: zeroes. */
+/* Copies the host's bytes into the unit. `from` is NULL for zeroes. */
 static void copy_in(ScarpUnit *unit, uint32_t first_byte, uint32_t bytes,
                     const char *from)
 {
@@ -72,8 +73,8 @@ void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit)
 }
 
 /*
- * Writes a part of a unit. older: the newest buffered unit of the same LPN, or
- * NULL. cmd, unless NULL, waits until all bytes of the unit are known.
+ * Writes a part of a unit. `older` is the newest buffered unit of the same LPN,
+ * or NULL. cmd, unless it is NULL, waits until all bytes of the unit are known.
  */
 static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
                        ScarpDirty *older)
@@ -87,8 +88,8 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
     scarp_unit_set_partial(unit, partial);
     if (partial) {
         /*
-         * The new part takes its stripe's place before the older unit releases
-         * it.
+         * The new part reserves RAM for its stripe's parity before the older
+         * unit releases it.
          */
         scarp_dirty_reserve_place(drive, dirty);
     }
@@ -142,7 +143,10 @@ void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
                   scarp_unit_stream(&older->unit) != piece->stream);
     dirty = scarp_dirty_new(drive, piece->lpn);
     unit = &dirty->unit;
-    /* The mapped copy will be superseded. */
+    /*
+     * The copy on flash will be superseded, so its block's record is
+     * prefetched.
+     */
     scarp_block_expect(drive, scarp_map_lookup(drive, piece->lpn));
     dirty->cmd_seq = cmd->seq;
     scarp_unit_set_stream(unit, piece->stream);
@@ -178,7 +182,8 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                     .from = from };
 
     /*
-     * A stream without blocks of its own shares those of writes that name none.
+     * A stream for which the drive has no blocks shares those of stream 0,
+     * which writes that name no stream have, too.
      */
     if (cmd->stream < drive->desc.streams) {
         piece.stream = cmd->stream;
@@ -215,8 +220,8 @@ static void close_units(ScarpDrive *drive, uint32_t first, uint32_t last)
 }
 
 /*
- * Emits all units of cmd, which has been taken as a whole and waits until they
- * are on flash.
+ * Emits the pages of all units of cmd. The command has been taken as a whole,
+ * and waits until they are on flash.
  */
 static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
 {
@@ -233,13 +238,16 @@ static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
     }
 }
 
-/* True when no RAM is left to compute the parity of lpn's stripe. */
+/* True when no RAM is left for the parity of lpn's stripe. */
 static inline bool stripes_full(const ScarpDrive *drive, uint32_t lpn)
 {
     return scarp_has_parity(drive) && scarp_parity_full(drive, lpn);
 }
 
-/* Takes units of cmd into the buffer. False: the next one has no room. */
+/*
+ * Takes the units of cmd into the buffer, or deallocates them. Returns false if
+ * the next unit has no room; cmd->next_byte tells where to go on.
+ */
 static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
 {
     bool writes = cmd->op == SCARP_OP_WRITE;
@@ -263,7 +271,7 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         if (fate == PIECE_DEALLOCATED && !stripes_full(drive, lpn)) {
             scarp_buffer_deallocate(drive, lpn);
         } else if (fate == PIECE_KEPT) {
-            /* Data and mapping stay. */
+            /* The unit's data and mapping stay as they are. */
         } else if (buffer->room_units && buffer->used >= buffer->room_units) {
             scarp_mark(drive, buffer_full);
             scarp_mark_if(drive, fua_met_full_buffer, cmd->fua);

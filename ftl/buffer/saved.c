@@ -1,7 +1,7 @@
 /*
  * The part of the buffer that energy saves when power fails
- * (controller.plp_bytes), and its return: as if the host had written it again,
- * in the same order.
+ * (controller.plp_bytes), and its return: the units come back as if the host
+ * wrote them again, in the same order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -49,8 +49,9 @@ static int by_when(const void *a, const void *b)
 }
 
 /*
- * True for the newest copy of a whole unit: the host was not told that a
- * partial one is safe. Records are made anew from their deallocations.
+ * True for a whole unit that is the newest of its LPN. A partial unit is not
+ * saved, as the host was not told that it is safe. Records are not saved, as
+ * they are made anew from their deallocations.
  */
 static bool is_saved(const ScarpDrive *drive, const ScarpDirty *dirty)
 {
@@ -100,8 +101,9 @@ void scarp_buffer_save(ScarpDrive *drive)
 }
 
 /*
- * Restores a deallocation, unless the unit was written again since: buffered
- * units are older than the deallocation, newer ones may be on flash.
+ * Restores a deallocation, unless the unit was written again after it. A
+ * buffered copy is older than the deallocation. A copy on flash may be newer,
+ * which its version tells.
  */
 static void restore_deallocation(ScarpDrive *drive, ScarpCmd *cmd,
                                  const ScarpSavedUnit *unit)
@@ -125,7 +127,9 @@ void scarp_buffer_restore(ScarpDrive *drive)
                              .bytes = drive->geo.unit_bytes,
                              .from = unit->data };
 
-        /* No command waits for the unit: the host was told that it is safe. */
+        /*
+         * No command waits for the unit, as the host was told that it is safe.
+         */
         if (unit->deallocated) {
             restore_deallocation(drive, &cmd, unit);
         } else {

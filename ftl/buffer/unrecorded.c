@@ -2,9 +2,9 @@
  * Deallocations whose record is not on flash yet, where power may fail.
  *
  * A deallocated unit keeps its place until its record is on flash, and reads
- * are told that it is unmapped. Otherwise its block could be erased first; if
- * power then failed before the record is there, the unit would come back
- * neither with its contents nor as zeroes, but with those of an older copy.
+ * are told that it is unmapped. Otherwise its block could be erased first. If
+ * power failed then, before the record is on flash, an older copy of the unit
+ * would come back: neither its last contents nor zeroes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -58,7 +58,10 @@ void scarp_record_written(ScarpDrive *drive, uint32_t record_lpn,
         if (ppn != SCARP_NONE && scarp_media_version(drive, ppn) < said) {
             scarp_map_deallocate(drive, lpn);
         }
-        /* A later deallocation of lpn keeps waiting for its own record. */
+        /*
+         * If lpn was deallocated again later, that still waits for its own
+         * record.
+         */
         if (drive->buffer.unrecorded && when_of(drive, lpn) <= said) {
             g_hash_table_remove(drive->buffer.unrecorded,
                                 GUINT_TO_POINTER(lpn));

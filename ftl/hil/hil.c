@@ -1,5 +1,6 @@
 /*
- * Host path: firmware, host queue and device slots, host link, completion.
+ * The host's path: firmware, host queue and device slots, host link,
+ * completion.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -39,7 +40,10 @@ int64_t scarp_hil_link_ns(const ScarpDrive *drive, uint64_t bytes)
     return (bytes * 1000 + drive->desc.link_mbs - 1) / drive->desc.link_mbs;
 }
 
-/* Each direction of the link serves one transfer after the other. */
+/*
+ * Queues the command's data for its direction of the link, which carries one
+ * transfer after the other.
+ */
 static void link_push(ScarpDrive *drive, ScarpStage stage, ScarpCmd *cmd)
 {
     int64_t *free_ns = &drive->hil.link_free_ns[stage == STAGE_LINK_OUT];
@@ -122,7 +126,7 @@ void scarp_hil_dispatch_end(ScarpDrive *drive)
 ScarpCmd *scarp_hil_dispatch_next(ScarpDrive *drive)
 {
     ScarpCmdQueue *waiting = &drive->hil.waiting;
-    bool joins = false; /* the next write shares the last one's slot */
+    bool joins = false; /* the next write shares the slot of the last */
 
     while ((joins || scarp_in_device(drive) < drive->desc.slots) &&
            scarp_cmd_first(waiting)) {

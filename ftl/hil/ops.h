@@ -12,44 +12,45 @@
 bool scarp_hil_init(ScarpDrive *drive, const ScarpConfig *config,
                     GError **error);
 
-/* Accepts the command, now. */
+/* Accepts a command of the host at the present time. */
 void scarp_hil_submit(ScarpDrive *drive, ScarpCmd *cmd);
 
 typedef enum {
-    HIL_QUEUED,   /* a command came into the host queue: dispatch */
-    HIL_DATA_IN,  /* a command's data has arrived: flow executes it */
-    HIL_DATA_OUT, /* a read's data is at the host: completed; dispatch */
+    HIL_QUEUED,   /* a command came into the host queue; now dispatch */
+    HIL_DATA_IN,  /* a write's data has arrived; flow executes it */
+    HIL_DATA_OUT, /* a read has completed; now dispatch */
 } ScarpHilStep;
 
-/* Handles the event of a stage; *cmd is the command in it. */
+/* Handles the event of a stage, and sets *cmd to the command that leaves it. */
 ScarpHilStep scarp_hil_stage_event(ScarpDrive *drive, ScarpStage stage,
                                    ScarpCmd **cmd);
 
 /*
- * Between begin and end, next returns the commands that enter the device and
- * are to be executed now; writes fetch their data first. begin is false when a
- * dispatch is under way already, which will go on.
+ * Dispatch commands. Between begin and end, next returns one by one the
+ * commands that enter the device and are to be executed now. Writes first fetch
+ * their data. begin returns false if a dispatch is under way already: that one
+ * goes on.
  */
 bool scarp_hil_dispatch_begin(ScarpDrive *drive);
 ScarpCmd *scarp_hil_dispatch_next(ScarpDrive *drive);
 void scarp_hil_dispatch_end(ScarpDrive *drive);
 
 /*
- * Counts the end of one of the units_left that the command waits for. True: it
- * was the last, and the command has completed: dispatch. (A read completes when
- * its data has crossed the link.)
+ * Counts the end of one of the units_left that the command waits for. True:
+ * that was the last one, and the command has completed, so the caller
+ * dispatches. A read completes later, when its data has crossed the link.
  */
 bool scarp_hil_put(ScarpDrive *drive, ScarpCmd *cmd);
-/* The command has completed: dispatch. */
+/* Completes the command. The caller then dispatches. */
 void scarp_hil_complete(ScarpDrive *drive, ScarpCmd *cmd);
 
-/* hil/starves.c, in checked builds: a command comes; one has been picked. */
+/* hil/starves.c, in checked builds: called when a command comes. */
 void scarp_hil_starves_submit(ScarpCmd *cmd);
-/* Restarts all counts for another policy. */
+/* Begins all counts anew, for another policy. */
 void scarp_hil_starves_anew(ScarpDrive *drive);
 void scarp_hil_starves_picked(const ScarpDrive *drive, const ScarpCmd *cmd);
 
-/* Time of bytes on the host's link, for hil's policies. */
+/* Returns the time that so many bytes take on the host's link. */
 int64_t scarp_hil_link_ns(const ScarpDrive *drive, uint64_t bytes);
 
 /* True when a completed command waits to be reaped. */

@@ -5,14 +5,14 @@
  * Commands go by ascending address, reads and writes in batches of limited
  * time. When a read has ended and no other read waits near its end, the policy
  * dispatches nothing for a while, as the host may be about to read what lies
- * behind. It does not wait when a command is late, when the host thinks longer
- * than that on average, or when a waiting read is as near as the host's next
- * read mostly is.
+ * behind. The policy does not wait if a command is late, if the host's mean
+ * time to the next read is longer than that while, or if a waiting read is as
+ * near as the host's next read mostly is.
  *
- * A late command goes before the others of its kind, the oldest first: a read
- * is passed over no longer than read_expire_us, a batch of writes and one wait;
- * a write no longer than write_expire_us, a batch of reads and one wait; after
- * that only by older ones.
+ * A late command goes before the others of its kind, the oldest first. So a
+ * read is passed over for read_expire_us, a batch of writes and one wait at
+ * most, and a write for write_expire_us, a batch of reads and one wait. After
+ * that only older ones go before it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,20 +22,20 @@ enum { WAIT_US, NEAR_KIB, READ_US, WRITE_US, READ_BATCH_US, WRITE_BATCH_US };
 enum { READING, WRITING };
 
 typedef struct {
-    uint64_t next_byte[2];   /* where the last command of a kind ended */
-    int64_t batch_ns;        /* begin of the batch */
+    uint64_t next_byte[2];   /* end of the last command of each kind */
+    int64_t batch_ns;        /* when the batch began */
     int kind;                /* kind of the batch */
-    bool ended;              /* a read has ended, and none came since */
+    bool ended;              /* a read has ended, and no read came after it */
     uint64_t end_byte;       /* end of that read */
     int64_t end_ns;
-    int64_t wait_until_ns;   /* until when the policy waits for the next */
-    int64_t think_ns;        /* means, from a read's end to the next read */
+    int64_t wait_until_ns;   /* the end of the wait for the next read */
+    int64_t think_ns;        /* mean time from a read's end to the next read */
     int64_t seek_bytes;
 } Anticipatory;
 
 typedef struct {
     ScarpCmd *oldest, *lowest;
-    ScarpCmd *next; /* lowest address from next_byte on */
+    ScarpCmd *next; /* with the lowest address from next_byte on */
 } Seen;
 
 static int64_t param_ns(const ScarpDrive *drive, int param)
@@ -49,8 +49,8 @@ static int64_t distance(const Anticipatory *state, const ScarpCmd *cmd)
 }
 
 /*
- * Fills seen and *near, the read next to the last one's end. Returns a flush,
- * or NULL.
+ * Fills in seen, and *near: the waiting read that is nearest to the end of the
+ * last read. Returns a flush if one waits, or NULL.
  */
 static ScarpCmd *look(const ScarpDrive *drive, const Anticipatory *state,
                       const ScarpCmdQueue *waiting, Seen seen[2],
@@ -92,9 +92,9 @@ static bool late(const ScarpDrive *drive, const ScarpCmd *cmd)
 }
 
 /*
- * When a command is late, the oldest of its kind is late too, so no younger one
- * of that kind goes first. The other kind's batches end in time, however many
- * commands it has.
+ * If a command is late, the oldest of its kind is late, too, so no younger
+ * command of that kind goes first. Batches of the other kind end by time, so
+ * there is no bound on their number of commands.
  */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger)
@@ -108,7 +108,7 @@ static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
     };
 }
 
-/* Continues the batch, or begins one of the other kind. */
+/* Goes on with the batch, or begins one of the other kind. */
 static void turn(const ScarpDrive *drive, Anticipatory *state,
                  const Seen seen[2])
 {
@@ -123,7 +123,7 @@ static void turn(const ScarpDrive *drive, Anticipatory *state,
     }
 }
 
-/* True when dispatching nothing now, not even cmd, may pay off. */
+/* True when it may pay off to dispatch nothing now, not even cmd. */
 static bool waits(const ScarpDrive *drive, const Anticipatory *state,
                   const Seen seen[2], const ScarpCmd *cmd)
 {
@@ -149,7 +149,7 @@ static ScarpCmd *choose(const ScarpDrive *drive, Anticipatory *state,
     if (near && scarp_time_ns(drive) < state->wait_until_ns &&
         distance(state, near) <= near_bytes && state->kind == READING) {
         scarp_mark(drive, anticipation_right);
-        return near; /* the anticipated read */
+        return near; /* the read that was waited for */
     }
     return s->next ? s->next : s->lowest;
 }
@@ -179,7 +179,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     return scarp_cmd_take(waiting, cmd);
 }
 
-/* Moves a mean: the newest sample counts an eighth. */
+/* Adds a sample to a mean, where it counts an eighth. */
 static void add(int64_t *mean, int64_t sample)
 {
     *mean += (sample - *mean) / 8;
@@ -192,7 +192,9 @@ static void arrived(ScarpDrive *drive, const ScarpCmd *cmd)
 
     if (cmd->op == SCARP_OP_READ && state->ended) {
         state->ended = false;
-        /* An extreme sample counts as 16 waits, so that the mean recovers. */
+        /*
+         * A sample counts as 16 waits at most, so that the mean recovers soon.
+         */
         add(&state->think_ns, MIN(scarp_time_ns(drive) - state->end_ns,
                                   16 * wait_ns));
         add(&state->seek_bytes, distance(state, cmd));
@@ -216,14 +218,14 @@ static void ended(ScarpDrive *drive, const ScarpCmd *cmd)
 
 static void timer(ScarpDrive *drive)
 {
-    /* The wait is over: the drive asks again. */
+    /* The wait is over. The drive calls pick() again. */
     scarp_mark_if(drive, anticipation_wrong,
                   scarp_time_ns(drive) ==
                       ((const Anticipatory *)drive->scheme.state[AXIS_HIL])
                           ->wait_until_ns);
 }
 
-/* The first batch begins now, also on a drive that has run for long. */
+/* Lets the first batch begin now, even on a drive that has run for long. */
 static bool init(ScarpDrive *drive, ScarpScheme *scheme,
                  GError **error G_GNUC_UNUSED)
 {
@@ -231,7 +233,7 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
     return true;
 }
 
-/* Visits a time of this clock as one of the drive's life. */
+/* Visits a time of the drive's clock as a time since the drive was new. */
 static void visit_time(const ScarpDrive *drive, ScarpVisit *visit,
                        const char *name, int64_t *ns)
 {

@@ -2,11 +2,11 @@
  * Host queue policy: deadline (hios-isca14 §6.1, after Linux's
  * block/mq-deadline.c and its defaults).
  *
- * Reads before writes, each kind in batches of ascending addresses; a batch
- * that begins takes the oldest command that is late, if there is one.  Writes
- * are passed over at most writes_starved times.  Late is past the command's
- * deadline or, if it has none, past its kind's.  A flush orders nothing that is
- * not yet in the device, so it goes at once.
+ * Reads go before writes, each kind in batches of ascending addresses. A batch
+ * begins with the oldest command that is late, if there is one. Writes are
+ * passed over by at most writes_starved batches. A command is late after its
+ * deadline, or, if it has none, after that of its kind. A flush orders nothing
+ * that is not in the device yet, so it goes at once.
  *
  * The policy sees the oldest controller.queue commands, as a controller would.
  *
@@ -18,7 +18,7 @@ enum { READ_US, WRITE_US, STARVED, BATCH };
 enum { READING, WRITING };
 
 typedef struct {
-    uint64_t next_byte[2]; /* where the last command of a kind ended */
+    uint64_t next_byte[2]; /* end of the last command of each kind */
     uint64_t in_batch;
     uint64_t starved;      /* batches of reads that passed waiting writes */
     int kind;
@@ -31,8 +31,8 @@ static int kind_of(const ScarpCmd *cmd)
 
 /* The waiting commands of one kind, as a pick needs them. */
 typedef struct {
-    ScarpCmd *oldest, *late; /* late: the oldest one that is */
-    ScarpCmd *next;          /* lowest address from next_byte on */
+    ScarpCmd *oldest, *late; /* the oldest; the oldest that is late */
+    ScarpCmd *next;          /* with the lowest address from next_byte on */
 } Seen;
 
 static int64_t late_ns(const ScarpDrive *drive, const ScarpCmd *cmd)
@@ -112,9 +112,10 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 }
 
 /*
- * Each batch of its kind begins with a late command, an older one or cmd
- * itself, and writes_starved batches of reads come before each batch of writes.
- * With writes_starved=0, reads may wait as long as writes come, as in Linux.
+ * From its late time on, each batch of cmd's kind begins with a late command
+ * that is older, or with cmd itself. Between two batches of writes are at most
+ * writes_starved batches of reads. With writes_starved=0, reads may wait as
+ * long as writes come, as in Linux.
  */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger G_GNUC_UNUSED)

@@ -2,17 +2,17 @@
  * Host queue policy: flash-aware (hios-isca14 §6.1; Kim, Oh, Kim, Choi, Lee and
  * Noh, "Disk schedulers for solid state drives", EMSOFT 2009).
  *
- * Reads go one by one, in the order of arrival; writes go in bundles, so that
+ * Reads go one by one, in the order of arrival. Writes go in bundles, so that
  * those of one logical block come in a row. A bundle is the waiting writes that
  * begin in one stretch of addresses: a logical block, or a superblock, where
  * the mapping has one. Under page mapping the stretch fills one block in each
- * plane, so that a bundle's data lies in blocks that fill together, and will be
+ * plane. So a bundle's data lies in blocks that fill together, and will be
  * invalid together.
  *
- * A read waits for one bundle at most, and for the reads before it; a write for
- * a bundle and reads_first reads for each of the writes before it. The last
- * write of a bundle is its oldest, if that still waits: no write starves behind
- * lower addresses that keep coming.
+ * A read waits for one bundle at most, and for the reads before it. A write
+ * waits for a bundle and reads_first reads for each of the writes before it.
+ * The last write of a bundle is its oldest, if that still waits. So no write
+ * starves behind lower addresses that keep coming.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,9 +21,9 @@
 enum { READS_FIRST, BUNDLE_MAX, BUNDLE_PAGES };
 
 typedef struct {
-    uint64_t bundle;  /* number of its stretch of addresses */
-    uint64_t left;    /* writes it may still have; 0: none is open */
-    uint64_t reads;   /* reads that passed a write since a bundle */
+    uint64_t bundle;  /* number of the open bundle's stretch of addresses */
+    uint64_t left;    /* writes that it may still get; 0: none is open */
+    uint64_t reads;   /* reads that passed a write since the last bundle */
     uint64_t stretch_bytes;
 } FlashAware;
 
@@ -48,7 +48,7 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
 
 typedef struct {
     ScarpCmd *read, *write; /* the oldest of each kind */
-    ScarpCmd *oldest, *lowest; /* of the open bundle */
+    ScarpCmd *oldest, *lowest; /* writes of the open bundle */
 } Seen;
 
 static ScarpCmd *look(const ScarpDrive *drive, const FlashAware *state,
@@ -77,7 +77,10 @@ static ScarpCmd *look(const ScarpDrive *drive, const FlashAware *state,
     return NULL;
 }
 
-/* True when a read is next; reads_first=0: whichever came first. */
+/*
+ * True when a read is next. With reads_first=0 the older command of both kinds
+ * is next.
+ */
 static bool read_first(const ScarpDrive *drive, const FlashAware *state,
                        const Seen *seen)
 {
@@ -122,7 +125,10 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     return scarp_cmd_take(waiting, cmd);
 }
 
-/* Each bundle ends with the oldest write, and reads_first reads pass it. */
+/*
+ * Each bundle that passes a write ends with an older write, and reads_first
+ * reads may go between two bundles.
+ */
 static ScarpHilBound bound(const ScarpDrive *drive,
                            const ScarpCmd *cmd G_GNUC_UNUSED,
                            const ScarpCmd *younger G_GNUC_UNUSED)

@@ -1,7 +1,8 @@
 /*
  * The law that no command starves in the host queue: each policy bounds how
- * many younger commands may pass a waiting one, from which time on. Only
- * checked builds have it, as each pick looks at all waiting commands.
+ * many younger commands may pass a waiting one, and from which time on they are
+ * counted. Only checked builds have this law, as each pick looks at all waiting
+ * commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,7 +23,7 @@ void scarp_hil_starves_anew(ScarpDrive *drive)
     }
 }
 
-/* Counts that cmd passes older, which has before older commands waiting. */
+/* Counts that cmd passes `older`, before which `before` older commands wait. */
 static void pass(const ScarpDrive *drive, ScarpCmd *older, const ScarpCmd *cmd,
                  uint64_t before)
 {

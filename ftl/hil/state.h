@@ -1,13 +1,13 @@
 /*
- * hil: the host's side. Owns the stages of the host path (firmware, the host
+ * hil: the host's side. Owns the stages of the host's path (firmware, the host
  * link in each direction), the host queue, and the completed commands.
  *
- *     submit → firmware → host queue → policy's choice, when a slot is free
+ *     submit → firmware → host queue → the policy's choice, when a slot is free
  *     → link in (writes) → flow → link out (reads) → done
  *
- * Its policies choose from the queue (policy_*.c; those of HIOS are in hios/).
- * flow drives hil, and does all that lies between the two links. hil asks gc
- * for costs, stat and core.
+ * Policies choose from the queue (policy_*.c; those of HIOS are in hios/). flow
+ * drives hil, and does all that lies between the two directions of the link.
+ * hil asks gc for costs, stat and core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,14 +16,14 @@
 
 #include "core/state.h"
 
-/* Stages, which are near sources of events. */
+/* The stages of the host's path. Each is a near source of events. */
 typedef enum {
     STAGE_FIRMWARE, STAGE_LINK_IN, STAGE_LINK_OUT, STAGE__COUNT
 } ScarpStage;
 
 typedef struct {
     ScarpCmdQueue stage[STAGE__COUNT];
-    int64_t link_free_ns[2]; /* when it is free: in, out */
+    int64_t link_free_ns[2]; /* when the link is free: in, out */
     int64_t unit_link_ns;    /* time of a unit on the host's link */
     ScarpCmdQueue waiting;   /* the host queue: commands without a slot */
     bool dispatching;

@@ -1,24 +1,24 @@
 /*
- * Mending a plane: useless blocks are erased, and where the plane lacks a free
+ * The mending of a plane: useless blocks are erased. If the plane lacks a free
  * block, or its mapping has no role for some blocks, units are copied together.
  *
  * Copies go to the block that is kept for recovery. Of two copies of a unit the
- * one in the older block counts (map/rebuild.c), so if power fails here the new
- * copies are useless, and recovery begins again with as much as before.
+ * one in the older block counts (map/rebuild.c). So if power fails here, the
+ * new copies are useless, and recovery begins again with as much as before.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
 
-/* Number of job's units that the next program carries, in one page. */
+/* Returns how many of the job's units the next program carries, in one page. */
 static uint32_t page_units(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 {
     return MIN(drive->geo.units_per_page, job->mend.n_units - job->done);
 }
 
 /*
- * ftl.paired_pages=pad: true when the cells of the last copies are not all
- * programmed.
+ * True when a page of the cells of the last copies is not programmed yet
+ * (ftl.paired_pages=pad).
  */
 static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 {
@@ -28,8 +28,8 @@ static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 }
 
 /*
- * Reads the next page that is not in RAM yet; false: the next program's units
- * are all there.
+ * Issues the read of the next page that is not in RAM yet. Returns false if all
+ * units of the next program are there.
  */
 static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
 {
@@ -43,7 +43,9 @@ static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
         return false;
     }
     first = unit[job->read];
-    /* All wanted units of the page cross the channel at once. */
+    /*
+     * All units of the page that are to be copied cross the channel together.
+     */
     while (job->read < job->mend.n_units &&
            unit[job->read] >> drive->geo.page_shift ==
                first >> drive->geo.page_shift) {

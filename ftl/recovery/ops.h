@@ -14,12 +14,12 @@ bool scarp_recovery_init(ScarpDrive *drive, const ScarpConfig *config,
 void scarp_recovery_clear(ScarpDrive *drive);
 
 /*
- * Begins recovery of a new drive that has the cells of one whose power failed:
- * its tables are made.
+ * Begins the recovery of a new drive, which has the cells of one whose power
+ * failed, and makes its tables.
  */
 void scarp_recovery_begin(ScarpDrive *drive);
 
-/* True while recovery runs, and the host waits. */
+/* True while recovery runs, for which the host has to wait. */
 static inline bool scarp_recovery_runs(const ScarpDrive *drive)
 {
     return G_UNLIKELY(drive->recovery.step != RECOVERY_READY);
@@ -32,23 +32,27 @@ static inline bool scarp_recovery_scans(const ScarpDrive *drive)
 }
 
 /*
- * Returns the die's next flash command, of any kind or of this one; NULL: none.
+ * Return the die's next flash command, the second one only if it is of this
+ * kind, or NULL.
  */
 ScarpFlashCmd *scarp_recovery_pick(ScarpDrive *drive, uint32_t die);
 ScarpFlashCmd *scarp_recovery_pick_kind(ScarpDrive *drive, uint32_t die,
                                         ScarpFlashKind kind);
-/* Ends and frees a flash command that recovery owns. */
+/*
+ * Called when a flash command that recovery owns has ended: frees it, and goes
+ * on.
+ */
 void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 /*
- * Returns the units that a program of recovery copies, *n of them; SCARP_PAD:
- * no data. For a power cut that meets the program.
+ * For a power cut that meets a program of recovery: returns the PPNs of the
+ * units that it copies (SCARP_PAD: no data), and sets *n to their number.
  */
 const uint32_t *scarp_recovery_sources(const ScarpDrive *drive,
                                        const ScarpFlashCmd *cmd, uint32_t *n);
 
 #ifdef SCARP_CHECKED
-/* Marks that the power fails once more. */
+/* Marks what recovery does when the power fails once more. */
 void scarp_recovery_mark_cut(const ScarpDrive *drive);
 #endif
 

@@ -1,13 +1,13 @@
 /*
- * The steps of recovery, one after the other, each in all planes at once.
+ * The steps of recovery: one after the other, each in all planes at once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
 
 /*
- * Issues a plane's next flash command in each step; false: the step is complete
- * there.
+ * For each step, the function that issues a plane's next flash command, or
+ * returns false if the step is complete in the plane.
  */
 static bool (*const next_of[])(ScarpDrive *, uint32_t) = {
     [RECOVERY_SCAN] = scarp_recovery_scan,
@@ -49,7 +49,7 @@ void scarp_recovery_issue(ScarpDrive *drive, uint32_t p, ScarpFlashKind kind,
     scarp_nand_kick(drive, scarp_plane_die(drive, p));
 }
 
-/* Returns the oldest command that waits, of the die's planes. */
+/* Returns the oldest flash command that waits in the die's planes, or NULL. */
 static ScarpFlashCmd *oldest(const ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die);
@@ -112,7 +112,7 @@ static void begin_step(ScarpDrive *drive, ScarpRecoveryStep step)
     }
 }
 
-/* Ends recovery: commands that waited for the drive, and saved units, go on. */
+/* Ends recovery: saved units come back, and dies look for work. */
 static void end(ScarpDrive *drive)
 {
     forget_planes(drive);
@@ -121,7 +121,10 @@ static void end(ScarpDrive *drive)
         scarp_stat_since(drive, drive->recovery.since_ns);
     scarp_map_recovered(drive);
     scarp_buffer_restore(drive);
-    /* Parity comes after the buffer: a stripe may have only buffered pages. */
+    /*
+     * Parity is restored after the buffer, as a stripe may have only buffered
+     * pages.
+     */
     if (scarp_has_parity(drive)) {
         scarp_parity_restore(drive);
     }

@@ -1,21 +1,25 @@
 /*
- * Reading of spare areas, page by page, each plane in the order of its blocks:
- * the first page of a block tells whether it is in use, and the first erased
- * page where it ends. Blocks marked as bad are skipped. A drive that was shut
- * down reads its tables instead; writing them takes no time, and their place is
- * not modelled.
+ * The reads of spare areas, page by page. Each plane reads its blocks in their
+ * order. A block's first page tells whether the block is in use, and the first
+ * erased page tells where it ends. Blocks that are marked as bad are skipped.
+ *
+ * A drive that was shut down reads its tables instead. Writing the tables takes
+ * no time, and their place is not modelled.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
 
-/* A unit's spare area: LPN, version, the role of its page. */
+/* The bytes of a unit's spare area: LPN, version, the role of its page. */
 enum { SPARE_BYTES = 16 };
 
-/* A table entry of a block. */
+/* The bytes of a block's entry in the tables. */
 enum { BLOCK_BYTES = 16 };
 
-/* Reads the plane's share of the tables that a shut-down drive has written. */
+/*
+ * Issues the read of the next page of the plane's share of the tables, which a
+ * drive writes when it is shut down. Returns false after the last.
+ */
 static bool read_table(ScarpDrive *drive, uint32_t p)
 {
     ScarpRecoveryPlane *plane = &drive->recovery.plane[p];
@@ -37,11 +41,10 @@ static bool read_table(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * The bound assumes that all pages of a plane are read; that then a block is
- * freed from the least that other blocks have to spare, a page each, so that as
- * many blocks are copied as a block has pages; and that each block may have to
- * be erased. The dies of a channel wait for each other, and a die's planes take
- * turns.
+ * The bound assumes that all pages of a plane are read. Then a block is freed
+ * from the least that other blocks have to spare, a page each, so that as many
+ * blocks are copied as a block has pages. Each block may have to be erased. The
+ * dies of a channel wait for each other, and the planes of a die take turns.
  */
 int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
 {

@@ -1,5 +1,5 @@
 /*
- * Makes the tables of a drive from its cells.
+ * The tables of a drive, made from its cells.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

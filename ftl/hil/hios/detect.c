@@ -1,16 +1,17 @@
 /*
- * HIOS: detection (hios-isca14 section 5.1). Finds the collections or merges
- * that a write needs, before its data moves: from its address and length, the
- * state of each plane that it goes to, and the pages on their way there.
+ * HIOS: detection (hios-isca14 section 5.1): which collections or merges a
+ * write needs. They are found before its data moves, from its address and
+ * length, the state of each plane that it goes to, and the pages on their way
+ * there.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "hil/hios/hios.h"
 
 /*
- * Returns the plane whose round (what is left of one victim or merge) must end
- * before this plane's round can begin, or SCARP_NONE. A serial drive has one
- * round at a time, others one in each die.
+ * Returns a plane whose round must end before one in this plane can begin, or
+ * SCARP_NONE. A round is the rest of one victim or merge (gc/ops.h). With
+ * `serial` the drive has one round at a time, otherwise each die has one.
  */
 static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
 {
@@ -31,7 +32,9 @@ static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
 
 /* ---- Pages that are on their way to a plane ------------------------------ */
 
-/* Adds a page on its way; false: the list is full. */
+/*
+ * Adds a page on its way to hios->ahead[]. Returns false if the list is full.
+ */
 static bool add(Hios *hios, uint32_t *n, uint32_t lpn)
 {
     if (*n == hios->n_ahead) {
@@ -42,8 +45,9 @@ static bool add(Hios *hios, uint32_t *n, uint32_t lpn)
 }
 
 /*
- * Adds the pages of a write whose data is coming, as far as they go to the
- * plane: a unit is a page, and pages of a plane are n_planes apart.
+ * Adds those pages of a write whose data is coming that go to the same plane as
+ * page `of`. A unit is a page here, and the pages of a plane are n_planes
+ * apart.
  */
 static void add_coming(const ScarpDrive *drive, Hios *hios, uint32_t *n,
                        const HiosRecord *record, uint32_t of)
@@ -58,14 +62,20 @@ static void add_coming(const ScarpDrive *drive, Hios *hios, uint32_t *n,
     }
 }
 
-/* Lists the pages on their way to the plane, and returns their number. */
+/*
+ * Fills hios->ahead[] with the pages that are on their way to the plane, and
+ * returns their number.
+ */
 static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
                          uint32_t lpn)
 {
     ScarpFlashQueue *queue = scarp_nand_queue(drive, plane, QUEUE_PROGRAMS);
     uint32_t n = 0;
 
-    /* A queue may be far longer than the list. */
+    /*
+     * The queue may be far longer than the list, which then has its oldest
+     * programs.
+     */
     for (ScarpFlashCmd **link = scarp_nand_first_link(queue);
          *link && add(hios, &n, scarp_unit_lpn(scarp_flash_units(*link)));
          link = scarp_flash_next_link(*link)) {
@@ -83,7 +93,10 @@ static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
 
 /* ---- Needs of a write ---------------------------------------------------- */
 
-/* Time until the grants on a plane that the write is stuck on are done. */
+/*
+ * Returns the time until granted work, without which the write has no room, is
+ * done on the plane's die. 0: waiting brings no room.
+ */
 static int64_t retry_ns(ScarpDrive *drive, const Hios *hios, uint32_t plane)
 {
     uint32_t die = scarp_plane_die(drive, plane);
@@ -137,8 +150,8 @@ static void find_in_plane(ScarpDrive *drive, const Hios *hios,
 }
 
 /*
- * Checks each plane that the write goes to: consecutive pages in one round of
- * all planes are each of another plane.
+ * Checks each plane that the write goes to. n_planes consecutive pages go to
+ * different planes, so looking at so many suffices.
  */
 HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
                     HiosFind what)

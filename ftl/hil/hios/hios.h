@@ -1,6 +1,6 @@
 /*
- * Records that the sources of hios-1 and hios-2 share: of the commands that
- * wait, as many as the policy sees, and of those in the device.
+ * Records that the sources of hios-1 and hios-2 share: of as many waiting
+ * commands as the policy sees, and of the commands in the device.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,8 +10,8 @@
 #include "hil/ops.h"
 
 /*
- * Dies of one command that are recorded; further pages are counted on these
- * dies.
+ * The most dies that a command's record has. Pages on further dies are counted
+ * on these.
  */
 #define HIOS_PARTS 32
 
@@ -22,57 +22,58 @@ enum {
 
 typedef struct {
     uint32_t die;
-    uint32_t n; /* flash commands there */
+    uint32_t n; /* flash commands of the command at the die */
 } HiosPart;
 
 typedef struct {
     ScarpCmd *cmd;
     uint64_t dies;       /* a bit for each die, modulo 64 */
     int64_t deadline_ns;
-    int64_t own_ns;      /* link and flash, if nothing is in the way */
+    int64_t own_ns;      /* time on link and flash, if nothing is in the way */
     int64_t link_ns;     /* the link's part of own_ns */
     int64_t flash_ns;    /* a flash command's part of own_ns, at most */
-    int64_t gc_ns;       /* cost of the rounds opened for it */
+    int64_t gc_ns;       /* time of the rounds that were opened for it */
     uint32_t at;         /* index in flying */
     bool flying;         /* it is in the device */
     bool coming;         /* its data is on its way to the device */
-    bool passed;         /* it has been passed over for a round */
+    bool passed;         /* others went first, as its round has to wait */
     uint32_t n_parts;
     HiosPart part[HIOS_PARTS];
 } HiosRecord;
 
 typedef struct {
-    int64_t coming_ns; /* programs whose data is on its way */
-    /* Answers of hios_rooms(). */
+    int64_t coming_ns; /* time of programs whose data is on its way */
+    /* Answers of hios_rooms(), and what it needs for them. */
     bool asked;
-    uint32_t plane;    /* plane of its first round */
-    int64_t begin_ns;  /* time of what the die has to do now */
-    int64_t before_ns; /* and of commands before the one looked at */
+    uint32_t plane;    /* the plane of the die's first round */
+    int64_t begin_ns;  /* time of all that the die has to do now */
+    int64_t before_ns; /* begin_ns, and the commands before the present one */
     int64_t room_ns;
 } HiosDie;
 
 typedef struct {
     bool neutral;        /* hios-2 */
-    int64_t read_ns, program_ns; /* of a flash command, at most */
-    int64_t neutral_ns;  /* slack below this is little */
+    int64_t read_ns, program_ns; /* the longest times of a flash command */
+    int64_t neutral_ns;  /* a slack below this counts as neutral */
     uint32_t n_records;
     HiosRecord *record;
     /*
-     * Indices of records: the oldest commands of the host queue in its order,
-     * commands in the device, and unused records.
+     * Indices of records: of the oldest commands of the host queue, in its
+     * order; of commands in the device; of unused records.
      */
     uint32_t *waiting, *flying, *spare;
     uint32_t n_waiting, n_flying, n_spare;
     HiosDie *die;        /* [n_dies] */
-    uint32_t at_die[64]; /* commands in the device, by die modulo 64 */
-    uint64_t busy;       /* a bit for each die that has some */
-    uint64_t accumulates_seq; /* the write that waits for others' slack */
+    uint32_t at_die[64]; /* commands in the device, by their dies modulo 64 */
+    uint64_t busy;       /* a bit for each of at_die[] that is not 0 */
+    /* seq of the write that waits for others' slack */
+    uint64_t accumulates_seq;
     int64_t accumulates_until_ns;
-    uint64_t parked_seq;   /* the write that was parked last */
+    uint64_t parked_seq;   /* seq of the write that was parked last */
     int64_t parked_since_ns;
-    uint32_t joins;      /* the record that joins the last, or SCARP_NONE */
-    uint32_t first_lpn, last_lpn; /* units that are programmed together */
-    uint32_t n_ahead;    /* room for pages on their way to a plane */
+    uint32_t joins;      /* record of the next to join, or SCARP_NONE */
+    uint32_t first_lpn, last_lpn; /* units that join one page */
+    uint32_t n_ahead;    /* places in ahead[] */
     uint32_t *ahead;
 } Hios;
 
@@ -114,15 +115,17 @@ static inline uint32_t hios_last_lpn(const ScarpDrive *drive,
     return scarp_bytes_lpn(drive, cmd->offset_bytes + cmd->length_bytes - 1);
 }
 
-/* Returns the first unit of the page behind lpn's, where the write goes on. */
+/*
+ * Returns the first unit of the page that follows lpn's, where a write goes on.
+ */
 static inline uint32_t hios_next_page(const ScarpDrive *drive, uint32_t lpn)
 {
     return (lpn | (drive->geo.units_per_page - 1)) + 1;
 }
 
 /*
- * The latest time at which the command can begin and end in time, if nothing is
- * in the way.
+ * Returns the latest time at which the command can begin and still end in time,
+ * if nothing is in the way.
  */
 static inline int64_t hios_latest_ns(const HiosRecord *record)
 {
@@ -133,9 +136,12 @@ static inline int64_t hios_latest_ns(const HiosRecord *record)
 
 bool hios_init(ScarpDrive *drive, ScarpScheme *scheme, GError **error);
 void hios_clear(ScarpDrive *drive, void *state);
-/* Makes records of commands that have come within sight. */
+/* Makes records of the waiting commands that the policy sees from now on. */
 void hios_see(ScarpDrive *drive, Hios *hios, const ScarpCmdQueue *waiting);
-/* Moves the i-th command from the host queue to the device. */
+/*
+ * Moves the i-th waiting command from the host queue to the device, and returns
+ * it.
+ */
 ScarpCmd *hios_dispatch(ScarpDrive *drive, Hios *hios, ScarpCmdQueue *waiting,
                         uint32_t i);
 void hios_data_in(ScarpDrive *drive, const ScarpCmd *cmd);
@@ -144,16 +150,16 @@ void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd);
 /* ---- detect.c ------------------------------------------------------------ */
 
 typedef struct {
-    int64_t gc_ns;   /* cost of the rounds that it could begin */
-    bool successive; /* it needs a round that has to wait */
-    bool stuck;      /* without that round it has no room */
+    int64_t gc_ns;   /* time of the rounds that the write could begin */
+    bool successive; /* the write needs a round that has to wait */
+    bool stuck;      /* without that round the write has no room */
     int64_t retry_ns; /* if stuck: retry after this; 0: never */
 } HiosFound;
 
 typedef enum {
-    HIOS_FIND_WAITS, /* finds whether a needed round has to wait */
-    HIOS_FIND_COST,  /* and adds the cost of the other rounds */
-    HIOS_FIND_OPEN,  /* opens the needed rounds */
+    HIOS_FIND_WAITS, /* only find out whether a needed round has to wait */
+    HIOS_FIND_COST,  /* also add up the time of the other needed rounds */
+    HIOS_FIND_OPEN,  /* open the needed rounds */
 } HiosFind;
 
 HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
@@ -161,28 +167,36 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
 
 /* ---- slack.c ------------------------------------------------------------- */
 
-/* Slack by equation 1, without collections that are still to begin. */
+/*
+ * Returns the command's slack by equation 1, without collections that are still
+ * to begin.
+ */
 int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
                       const HiosRecord *record);
 /*
- * Computes room_ns of each die of these rounds: how long it may do something
- * else before the i-th command, which has slack_ns, without making late any
- * command that waits or is in the device. A room_ns below a segment and an
- * erase is only an upper bound. One pass over these commands.
+ * Computes room_ns of the die of each round in open[]: how long the die may do
+ * other work before the i-th command, which has slack_ns, so that no command
+ * that waits or is in the device gets late. A room_ns that is too little for a
+ * segment and for an erase is only an upper bound. The function looks at each
+ * command once.
  */
 void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
                 int64_t slack_ns, const ScarpGcRound *open, uint32_t n);
 
 /* ---- neutral.c ----------------------------------------------------------- */
 
-/* Algorithm 3: returns the index of the next waiting command. */
+/* Algorithm 3: returns the index of the waiting command that goes next. */
 uint32_t hios_empty_channel_first(const ScarpDrive *drive, const Hios *hios);
 /*
- * The i-th command is about to be dispatched, joined or not: chooses a write to
- * join its page, if there is one.
+ * Called when the i-th command is about to be dispatched: chooses a waiting
+ * write that joins its page, if there is one. joined: the command itself was
+ * chosen so.
  */
 void hios_aggregate(ScarpDrive *drive, Hios *hios, uint32_t i, bool joined);
-/* Returns the index of the write that joins, which must be dispatched next. */
+/*
+ * Returns the index of the waiting write that hios_aggregate() chose to join
+ * the page of the write dispatched last. The caller must dispatch it next.
+ */
 uint32_t hios_take_joined(Hios *hios);
 
 #endif /* SCARP_HIL_HIOS_H */

@@ -2,12 +2,12 @@
  * HIOS: neutral activities (hios-isca14 §5.3, algorithm 3), while no collection
  * has work to be redistributed.
  *
- * Empty channel first: the oldest command whose dies have no other command of
- * the host in the device, or that has to go now to be in time; if there is
- * none, the oldest.
+ * Empty channel first: the next command is the oldest one whose dies have no
+ * other command of the host in the device, or that must go now to be in time.
+ * If there is none, it is the oldest of all.
  *
- * Page-based aggregation: writes that wait and lie in the page of the one that
- * is dispatched go with it, in its slot, and are one program.
+ * Page-based aggregation: waiting writes that lie in the page of the dispatched
+ * one go with it, in its slot, and become one program with it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -31,7 +31,7 @@ uint32_t hios_empty_channel_first(const ScarpDrive *drive, const Hios *hios)
 
 /* ---- Aggregation -------------------------------------------------------- */
 
-/* True for a write of whole units of one page. */
+/* True for a write of whole units that lie in one page. */
 static bool is_part(const ScarpDrive *drive, const ScarpCmd *cmd)
 {
     return cmd->op == SCARP_OP_WRITE && cmd->length_bytes &&
@@ -42,8 +42,9 @@ static bool is_part(const ScarpDrive *drive, const ScarpCmd *cmd)
 }
 
 /*
- * True when other lies in the same page and ends before first or begins behind
- * last: a second write of one of these units cannot be in the same program.
+ * True when `other` lies in the page of units first to last, and in front of
+ * them or behind them. A second write of one of these units cannot be in the
+ * same program.
  */
 static bool is_adjacent(const ScarpDrive *drive, uint32_t first, uint32_t last,
                         const ScarpCmd *other)

@@ -3,30 +3,30 @@
  * I/O Scheduler for Solid State Disks", ISCA 2014).
  *
  * A write whose plane must be collected is detected before its data moves. The
- * collection's work is cut into segments, a page each, which are done in the
+ * collection's work is cut into segments, a page each. They are done in the
  * slack of the commands that are dispatched from then on, in their order
- * (algorithms 1 and 2). Collections happen only so: the policy brings the
- * pacing `redistributed` with it. hios-2 also reorders while there is no such
- * work (algorithm 3).
+ * (algorithms 1 and 2). Collections run only so, as the policy brings the
+ * pacing `redistributed` with it. hios-2 also reorders commands while there is
+ * no such work (algorithm 3).
  *
  * A command is passed over for three reasons, and only until the latest time at
- * which it can begin in time: it needs a collection that has to wait for the
- * next round, its dies are busy, or another write shares the page of the
- * dispatched one. After that time it goes before all younger commands.
+ * which it can begin and still end in time: it needs a collection that has to
+ * wait for the next round, its dies are busy, or another write shares the page
+ * of the dispatched one. After that time it goes before all younger commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "hil/hios/hios.h"
 #include "policies.h"
 
-#define PARKED_PARTS 64 /* retries while a write is parked, about */
+#define PARKED_PARTS 64 /* a parked write's retries are so rare */
 
 /* ---- Accumulating (algorithm 1) ----------------------------------------- */
 
 /*
- * True when the i-th command, which lacks lacks_ns, waits until others have
- * come whose slack makes up for that. A full queue, a parameter, and the
- * deadline of any waiting command end the wait.
+ * True when the i-th command, whose slack is lacks_ns too short for its rounds,
+ * waits for others that have more slack. A full queue ends the wait, and so
+ * does the parameter, or the deadline of a waiting command.
  */
 static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
                         int64_t lacks_ns)
@@ -80,7 +80,8 @@ static void tell(ScarpDrive *drive, const ScarpCmd *cmd, uint32_t plane,
 }
 
 /*
- * Grants the round what there is room for on the plane's die, carried by cmd.
+ * Grants as much of the round as its die's room_ns suffices for. cmd is the
+ * command whose slack it is.
  */
 static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
                   const ScarpGcRound *round)
@@ -109,7 +110,10 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
         scarp_mark_if(drive, erase_behind_pages, erases && n);
         ns += erases * erase_ns;
     }
-    /* Another plane of the die may have a round, too. */
+    /*
+     * Another plane of the die may have a round, which gets the rest of the
+     * room.
+     */
     hios->die[die].room_ns -= ns;
     scarp_mark_if(drive, segments_in_slack, n);
     scarp_mark_if(drive, erase_in_slack, erases);
@@ -121,8 +125,9 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
 }
 
 /*
- * Grants each round what the slack of the i-th command, and of all behind it,
- * has room for: of each round, as dies work at the same time.
+ * Grants to each round as much as the slack of the i-th command, and of all
+ * commands behind it, suffices for. Each round gets its own part, as dies work
+ * at the same time.
  */
 static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
                          int64_t slack_ns)
@@ -147,8 +152,9 @@ static bool may_pass(const ScarpDrive *drive, const HiosRecord *record)
 }
 
 /*
- * Returns the first command that needs no round of its own, or may not be
- * passed over; the first of all if the queue is full.
+ * Returns the first command that needs no round of its own, or that may not be
+ * passed over. Returns the first of all if the queue is full, or if there is no
+ * such command.
  */
 static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
 {
@@ -197,8 +203,8 @@ static void classify(ScarpDrive *drive, const Hios *hios,
 }
 
 /*
- * Opens the rounds that the i-th command needs; *found: what it still waits for
- * then. False: it first waits for others' slack.
+ * Opens the rounds that the i-th command needs, and sets *found to what it
+ * still waits for then. Returns false if it first waits for others' slack.
  */
 static bool opens_rounds(ScarpDrive *drive, Hios *hios, uint32_t i,
                          HiosFound *found)
@@ -217,11 +223,8 @@ static bool opens_rounds(ScarpDrive *drive, Hios *hios, uint32_t i,
 }
 
 /*
- * Returns the next command, with its rounds opened, or SCARP_NONE. If a round
- * has work that must be done before the command has room, other commands go
- * first, and carry that work: so another command is considered, until one needs
- * no rounds, or was considered before. *found: what the command still waits
- * for.
+ * Returns the command that goes next, with its rounds opened, or SCARP_NONE.
+ * Sets *found to what the command still waits for.
  */
 static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 {
@@ -247,10 +250,10 @@ static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 }
 
 /*
- * Returns the delay until the parked i-th command is tried again. Its wait may
- * take far longer than the grant that the estimate was made from: the delay then
- * grows to about 1/PARKED_PARTS of the time that it has been parked, so that
- * retries are few.
+ * Returns the delay until the parked i-th command is tried again. It may wait
+ * far longer than the grant takes that the estimate was made from. So the delay
+ * grows to about 1/PARKED_PARTS of the time for which the command has been
+ * parked, and retries are few.
  */
 static int64_t retry_after_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
                               int64_t retry_ns)
@@ -262,7 +265,7 @@ static int64_t retry_after_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
         hios->parked_seq = seq;
         hios->parked_since_ns = now_ns;
     }
-    /* Doubling avoids the rounding of an exact fraction. */
+    /* The delay is doubled, as the exact fraction would have to be rounded. */
     while (retry_ns * PARKED_PARTS < now_ns - hios->parked_since_ns) {
         scarp_mark(drive, looked_at_more_rarely);
         retry_ns *= 2;
@@ -271,9 +274,10 @@ static int64_t retry_after_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
 }
 
 /*
- * Parks the i-th command in the queue, as neither it nor any other has room;
- * false: it is dispatched. A parked command waits while granted work is done,
- * and goes when no more can be granted on one of its planes, or to be in time.
+ * Parks the i-th command in the queue, as no command has room. Returns false if
+ * it is dispatched instead. A parked command waits while granted work is done.
+ * It goes when nothing more can be granted on one of its planes, or when it
+ * must go to be in time.
  */
 static bool parks(ScarpDrive *drive, Hios *hios, uint32_t i)
 {
@@ -325,7 +329,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 }
 
 /*
- * From its latest time on only the writes that fill a page may pass a command.
+ * After a command's latest time only the writes that fill a page may pass it.
  */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger G_GNUC_UNUSED)
@@ -338,10 +342,13 @@ static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
 
 static void timer(ScarpDrive *drive G_GNUC_UNUSED)
 {
-    /* Accumulating has taken long enough: the drive asks again. */
+    /*
+     * The wait for slack, or of a parked write, is over. The drive calls pick()
+     * again.
+     */
 }
 
-/* hios-1 has all but the last of these. */
+/* The parameters of hios-2; hios-1 has all but the last. */
 static const ScarpParam params[] = {
     [HIOS_DEADLINE_US] = { "deadline_us", "us",
                            "from a command's arrival, if it names none", 1,

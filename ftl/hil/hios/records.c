@@ -1,8 +1,8 @@
 /*
- * HIOS: records of commands: deadline, dies, and cost there.
+ * HIOS: records of commands, with deadline, dies, and the time needed there.
  *
- * A record is made when its command comes within sight, from the mapping and
- * the write allocation at that moment; it is not updated.
+ * A record is made when the policy first sees its command, by the mapping and
+ * the write allocation of that moment. It is not updated later.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Pages on their way to a plane that are considered, at most. */
+/* The most pages on their way to a plane that are considered. */
 #define AHEAD 256
 
 /* ---- The work of a command ----------------------------------------------- */
@@ -160,7 +160,7 @@ ScarpCmd *hios_dispatch(ScarpDrive *drive, Hios *hios, ScarpCmdQueue *waiting,
 }
 
 /*
- * Returns the record of a command in the device; NULL: another policy
+ * Returns the record of a command in the device, or NULL if another policy
  * dispatched it.
  */
 static HiosRecord *flying(const Hios *hios, const ScarpCmd *cmd)
@@ -191,7 +191,7 @@ void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd)
     uint32_t last;
 
     if (cmd->deadline_ns == SCARP_TIME_NEVER) {
-        /* The command had the policy's deadline. */
+        /* The command named no deadline, so it had the policy's. */
         scarp_stat_deadline(
             drive, cmd, cmd->submit_ns +
                 (int64_t)drive->scheme.param[AXIS_HIL][HIOS_DEADLINE_US] *
@@ -216,7 +216,7 @@ bool hios_init(ScarpDrive *drive, ScarpScheme *scheme,
 {
     Hios *hios = scheme->state[AXIS_HIL];
     uint32_t queue = drive->desc.queue;
-    /* Writes that join the one in the last slot take none. */
+    /* Writes that join the write in the last slot take no slot. */
     uint32_t flying = drive->desc.slots + drive->geo.units_per_page - 1;
 
     hios->neutral = scheme->hil == &scarp_hil_hios_2;

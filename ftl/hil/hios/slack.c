@@ -3,10 +3,10 @@
  *
  *     slack = deadline - now - (GC + pending + own time)
  *
- * pending is the work that the command's die already has: the running command,
- * those that wait there (programs do not delay a read), GC's grants, and
- * programs whose data is on its way. Each flash command counts as one of the
- * slowest page.
+ * The pending work is what the command's die already has: the running command,
+ * commands that wait there (programs do not delay a read), GC's grants, and
+ * programs whose data is on its way. Each flash command counts as long as one
+ * of the slowest page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,13 +26,15 @@ static int64_t pending_ns(const ScarpDrive *drive, const Hios *hios,
            scarp_nand_queued(drive, die, QUEUE_PROGRAMS) * hios->program_ns;
 }
 
-/* Time that a command spends on one of its dies. */
+/* Returns the time that a command takes on one of its dies. */
 static int64_t own_on_ns(const HiosRecord *record, const HiosPart *part)
 {
     return record->link_ns + part->n * record->flash_ns;
 }
 
-/* Time that a command waits and spends on one of its dies. */
+/*
+ * Returns the time that a command waits for one of its dies, and takes there.
+ */
 static int64_t needed_on_ns(const ScarpDrive *drive, const Hios *hios,
                             const HiosRecord *record, const HiosPart *part)
 {
@@ -41,7 +43,7 @@ static int64_t needed_on_ns(const ScarpDrive *drive, const Hios *hios,
                       record->cmd->op == SCARP_OP_READ);
 }
 
-/* Time until the command ends on its last die. */
+/* Returns the time until the command has ended on all of its dies. */
 static int64_t needed_ns(const ScarpDrive *drive, const Hios *hios,
                          const HiosRecord *record)
 {
@@ -65,13 +67,13 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
 typedef struct {
     const ScarpDrive *drive;
     Hios *hios;
-    const ScarpGcRound *open; /* rounds whose dies are asked about */
+    const ScarpGcRound *open; /* rounds, for whose dies room is computed */
     uint32_t n;
-    uint64_t dies; /* a bit for each die, modulo 64 */
+    uint64_t dies; /* a bit for each asked die, modulo 64 */
     int64_t now_ns;
     /*
-     * Time for unknown delays: the channel may be busy with other commands, and
-     * later reads go before programs.
+     * Time that is kept for unknown delays: the channel may be busy with other
+     * commands, and later reads go before programs.
      */
     int64_t margin_ns;
     bool serial;
@@ -84,9 +86,10 @@ static HiosDie *asked(const Rooms *rooms, uint32_t k)
 }
 
 /*
- * The first command may carry segments of any die. On a die that it goes to,
- * the room is what that die leaves of the command's time; on any other die it
- * is the command's whole slack.
+ * Sets the room of each die to what the first command allows, which may carry
+ * segments of any die. On a die that it goes to, that is the part of its time
+ * that it does not need there. On any other die it is the command's whole
+ * slack.
  */
 static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 {
@@ -119,7 +122,10 @@ static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
     }
 }
 
-/* Leaves the die own_ns for a command, behind those before it if it waits. */
+/*
+ * Limits the die's room so that a command, which needs own_ns there, is not
+ * late. If the command waits in the queue, it goes behind those before it.
+ */
 static void leave_for(const Rooms *rooms, HiosDie *die,
                       const HiosRecord *record, int64_t own_ns)
 {
@@ -127,9 +133,7 @@ static void leave_for(const Rooms *rooms, HiosDie *die,
 
     scarp_mark_if(rooms->drive, late_left_out, left_ns < 0);
     die->before_ns += record->flying ? 0 : own_ns;
-    /*
-     * A command that is late already is served late, and limits nothing more.
-     */
+    /* A command that is late already limits nothing more. */
     if (left_ns >= 0) {
         die->room_ns = MIN(die->room_ns, left_ns - rooms->margin_ns -
                                              (record->flying
@@ -144,7 +148,7 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
         for (uint32_t k = 0; k < rooms->n && record->own_ns; k++) {
             HiosDie *die = asked(rooms, k);
 
-            /* Each die counts once, however many of its planes have a round. */
+            /* A die counts once, even if several of its planes have a round. */
             if (die->asked && die->plane == rooms->open[k].plane) {
                 leave_for(rooms, die, record, record->own_ns);
             }
@@ -165,8 +169,8 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
 }
 
 /*
- * Drops dies without room for anything, so that no command is considered for
- * them.
+ * Drops dies that have room for neither a segment nor an erase, so that no
+ * command is considered for them.
  */
 static void drop(Rooms *rooms)
 {
