@@ -1,5 +1,5 @@
 /*
- * The room's start and end, and functions over all jobs.
+ * The start and the end of the room gc, and functions over all of its jobs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
