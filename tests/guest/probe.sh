@@ -128,6 +128,9 @@ check "swapped to" swapped_to
 check "partitioned, and a partition" partitioned
 check "read-only" read_only
 check "a file system behind a loop device on it" looped
-check "QEMU's own nvme: ended, and gone on with to the last step" interrupted
-check "a loop device: measured" loop
+# SCARP_MEASURED: probes that run to their end, which take minutes of processor time.
+if [ "$SCARP_MEASURED" ]; then
+    check "QEMU's own nvme: ended, and gone on with to the last step" interrupted
+    check "a loop device: measured" loop
+fi
 plan

@@ -409,16 +409,24 @@ def power(clock: str | None = None) -> Outcome:
     return _plain_ktap(result)
 
 
-def probed_devices() -> Outcome:
-    """`scarp probe` on QEMU's own nvme and a loop device, and what it refuses."""
+def probed_devices(measured: bool) -> Outcome:
+    """What `scarp probe` refuses; with measured also its probes of QEMU's own nvme and a loop device."""
     guest = on_guest.user()
-    disk = _fresh("probed-devices") / "disk.raw"
+    disk = _fresh(f"probed-devices{'-measured' if measured else ''}") / "disk.raw"
     with disk.open("wb") as stream:
         stream.truncate(40 << 20)
     stock = ["-drive", f"if=none,id=stock,format=raw,file={disk}"]
     result = _run(
-        "probe-devices",
-        "\n".join(["set -e", *guest.setup(), "sh /scarp/probe.sh", ""]),
+        f"probe-devices{'-measured' if measured else ''}",
+        "\n".join(
+            [
+                "set -e",
+                *guest.setup(),
+                f"export SCARP_MEASURED={'1' if measured else ''}",
+                "sh /scarp/probe.sh",
+                "",
+            ]
+        ),
         files=guest.content(),
         drives=[vm.FlashDrive(description=DEVICE, overrides=SMALL, clock="realtime")],
         extra_args=[*stock, "-device", "nvme,drive=stock,serial=scarp1"],
@@ -740,12 +748,14 @@ def interrupted_compare() -> Outcome:
 
 ARRAY = "the SSD array as a block device: verify under GC, kills, file systems"
 ENGINE = "the SSD array as an engine of fio: verify under GC, 128 bytes at a time"
+MEASURED = "scarp probe on the kernel's devices, measured to the end"
 # As long as is asked for: only where it is named (`make test-array-kills`).
 KILLS = "the SSD array's server killed at random moments"
 
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     # First, as it takes longest, mostly waiting for the host's clock.
-    ("scarp probe on the kernel's devices", probed_devices),
+    (MEASURED, lambda: probed_devices(measured=True)),
+    ("what scarp probe refuses of the kernel's devices", lambda: probed_devices(measured=False)),
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
     ("every scheme in turn on running drives", every_scheme),
     ("every mapping through ten overwrites", every_mapping),
@@ -828,6 +838,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
 
 # Another test of `make test` sees what each of these sees, but for the guest around it.
 LONG = {
+    MEASURED,
     "the suite under ideal",
     # A second QEMU is linked for it.
     BROKEN,
