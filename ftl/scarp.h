@@ -479,7 +479,7 @@ void scarp_peek(const ScarpDrive *drive, uint64_t offset_bytes,
  * Checks every invariant of the tables, in time linear in the drive's size:
  * valid + invalid + free = all, forward and reverse map agree, buckets have
  * their blocks. Checked builds (SCARP_CHECKED) do this after every event, and
- * after one event in seven once 2^28 units have been checked. False, with
+ * after one event in seven once 2^24 units have been checked. False, with
  * *error set: the engine has a fault, and the line names the table.
  */
 bool scarp_check(const ScarpDrive *drive, GError **error);

@@ -69,7 +69,7 @@ void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to)
 #ifdef SCARP_CHECKED
 /*
  * Checking the laws costs more on a larger drive, and a long run has many
- * events. So after 2^28 units have been checked, only one event in seven is
+ * events. So after 2^24 units have been checked, only one event in seven is
  * checked.
  */
 bool scarp_core_laws_due(ScarpDrive *drive)
@@ -77,7 +77,7 @@ bool scarp_core_laws_due(ScarpDrive *drive)
     uint64_t units = scarp_geometry_units(&drive->geo);
 
     drive->core.laws_units += units;
-    return drive->core.laws_units <= 1ull << 28 ||
+    return drive->core.laws_units <= 1ull << 24 ||
            drive->core.laws_units / units % 7 == 0;
 }
 #endif

@@ -7,8 +7,12 @@ program=$1
 shift
 libraries="glib-2.0 zlib libzstd"
 mkdir -p "$(dirname "$program")"
-# The engine is all of ftl/ but the replayer, whose checks of options and errors are used here, too.
-sources=$(find "$top/ftl" -name '*.c' \( ! -path '*/replay/*' -o -path '*/replay/options.c' -o -path '*/replay/refused.c' \)
+# The engine is all of ftl/ but the rooms of programs, which have a main.c.  The replayer's checks of options and
+# errors are used here, too.
+programs=$(find "$top/ftl" -name main.c | sed 's|\(.*\)/main\.c|! -path \1/*|')
+set -f
+# shellcheck disable=SC2086
+sources=$(find "$top/ftl" -name '*.c' \( $programs -o -path '*/replay/options.c' -o -path '*/replay/refused.c' \)
           find "$top/guest/array" -maxdepth 1 -name '*.c'; find "$top/guest/array/sim" -name '*.c')
 # shellcheck disable=SC2046,SC2086
 cc -std=gnu11 -O2 -flto=auto -g -Wall -Wextra -Werror -I"$top/ftl" "$@" $(pkg-config --cflags $libraries) \

@@ -326,8 +326,9 @@ static void remapped_code(void)
 
 static void rewritten_code(void)
 {
+    /* Volatile: each store is made, and each call reads the pointer. */
     volatile uint8_t *code = (uint8_t *)0x300000;
-    Function *volatile function = (Function *)code;
+    Function *volatile function = (Function *)code; /* volatile: as code */
     bool good = true;
 
     for (uint32_t i = 0; i < 300; i++) {
@@ -368,7 +369,7 @@ static void checks(void)
     debug_registers();
 }
 
-__attribute__((aligned(PAGE), noinline)) static void calls_for_a_debugger(void)
+static void __attribute__((aligned(PAGE), noinline)) calls_for_a_debugger(void)
 {
     BUDGET = ~0UL;
     call_target(10000);
@@ -382,12 +383,15 @@ __attribute__((aligned(PAGE), noinline)) static void calls_for_a_debugger(void)
 /* One CPU rewrites a function, again and again, that the others call. */
 
 #define OTHERS          3
+/* Volatile: each store to the code is made. */
 #define REWRITTEN       ((volatile uint8_t *)0x310000)
 
+/* Volatile: other CPUs write these counts. */
 static volatile uint32_t generation, answers, wrong;
 
 static void call_what_another_rewrites(void)
 {
+    /* Volatile: each call reads the pointer. */
     Function *volatile function = (Function *)REWRITTEN;
     uint32_t last = 0;
 
@@ -420,6 +424,7 @@ static void rewrite_what_others_call(void)
     write_function(REWRITTEN, 0);
     APIC(APIC_ICR) = ICR_OTHERS | ICR_ASSERT | ICR_INIT;
     for (uint64_t until = tsc() + 1000000; tsc() < until; ) {
+        asm volatile("pause");
     }
     APIC(APIC_ICR) = ICR_OTHERS | ICR_ASSERT | ICR_SIPI | 0xf0;
     while (cpus_started < 1 + OTHERS) {
@@ -443,7 +448,8 @@ static void end(void)
     print_number(SCENARIO == CHECKS ? 0 : tsc());
     print(failed ? "\nfailed\n" : "\ndone\n");
     out8(0x501, failed);
-    for (;;) {
+    while (true) {
+        asm volatile("pause");
     }
 }
 
