@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scarplib.command_tree import RUN, SETTING_UP, Tree
+from scarplib.command_tree import RESULTS, RUN, SETTING_UP, Tree
 from scarplib.drive.options import AGE, add_overwrite, check_overwrite
 from scarplib.errors import UserError
 from scarplib.guest.file_system import FILE_SYSTEMS
@@ -220,6 +220,27 @@ def _manifest(options: argparse.Namespace) -> int:
     return manifest.main(options.built)
 
 
+def _report(options: argparse.Namespace) -> int:
+    from scarplib.runs import two_runs
+
+    return two_runs.main([options.first, options.second], options.differ, options.out)
+
+
+def _add_report(tree: Tree) -> None:
+    report = tree.add("report", RESULTS, "two finished runs beside each other", _report)
+    report.add_argument("first", type=Path, metavar="A", help="a run's folder, such as out/latest")
+    report.add_argument("second", type=Path, metavar="B", help="another's")
+    report.add_argument(
+        "--differ",
+        type=one_of_each("--differ", ("drive", "state", "job")),
+        default=[],
+        metavar="WHAT,…",
+        help="what the two may differ in besides their schemes and Scarp itself: drive, state (its "
+        "age and seed), job",
+    )
+    report.add_argument("--out", type=Path, metavar="DIR", help="(default: out/<time>-report)")
+
+
 def add_commands(tree: Tree) -> None:
     """To `scarp`."""
     run = tree.add("run", RUN, "run the demonstration: a fio job, two schemes", _run)
@@ -227,6 +248,7 @@ def add_commands(tree: Tree) -> None:
     _add_drives(run)
     run.set_defaults(schemes=None, default_job=None)
     _add_compare(tree.add("compare", RUN, "run a fio job under several schemes", _compare))
+    _add_report(tree)
     determinism = tree.add(
         "determinism", RUN, "run one job often, compare every byte", _determinism
     )
