@@ -6,16 +6,15 @@
 
 from __future__ import annotations
 
-import html
 import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-from scarplib.results import beside, replayed, summary
+from scarplib.results import beside, html_page, replayed, summary
 from scarplib.results.pictures.style import style
 from scarplib.results.pictures.tail import figure_tail
-from scarplib.results.report import TAIL_HEADING, head, html_table, picture
+from scarplib.results.report import TAIL_HEADING
 from scarplib.results.summary import SchemeData
 from scarplib.scheme_text import folder_name
 
@@ -33,13 +32,19 @@ def write_report(folder: Path) -> None:
     style()
     figure = figure_tail([_load(label, *of) for label, of in columns.items()])
     figure.savefig(folder / "tail.png")
-    title = f"Scarp: {sides[0].name} beside {sides[1].name}"
-    parts = head(title, "Two runs, each from its own folder.")
-    parts += [f"<p>{html.escape(line)}</p>" for line in result["words"]]
-    parts.append("<h2>In numbers</h2>" + html_table(list(columns), beside.rows(sides)))
-    text = "On the left how slow the slow commands are, on the right what they waited for."
-    parts.append(picture(TAIL_HEADING, text, (folder / "tail.png").read_bytes()))
-    (folder / "report.html").write_text("\n".join([*parts, "</html>"]))
+    page = html_page.render(
+        "beside.html",
+        title=f"Scarp: {sides[0].name} beside {sides[1].name}",
+        lead="Two runs, each from its own folder.",
+        words=result["words"],
+        numbers=(list(columns), beside.rows(sides)),
+        picture=(
+            TAIL_HEADING,
+            "On the left how slow the slow commands are, on the right what they waited for.",
+            (folder / "tail.png").read_bytes(),
+        ),
+    )
+    (folder / "report.html").write_text(page)
 
 
 if __name__ == "__main__":
