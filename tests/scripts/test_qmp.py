@@ -13,7 +13,7 @@ from typing import Any
 from qemu.qmp import ConnectError, ExecuteError
 from scarplib.guest import qmp
 
-GREETING = {"QMP": {"version": {}, "capabilities": []}}
+GREETING: dict[str, Any] = {"QMP": {"version": {}, "capabilities": []}}
 
 
 class End:
