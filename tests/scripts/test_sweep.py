@@ -360,11 +360,23 @@ class Page(Folder):
             for seed in (1, 2, 3)
         }
 
+    def test_an_interval_that_says_nothing_is_not_printed(self) -> None:
+        seeds = self.seeds()
+        for seed, p50 in ((1, 1900), (2, 2000), (3, 2100)):
+            seeds[seed]["schemes"]["slow"]["device"]["read"]["p50_ns"] = p50
+        for seed, p50 in ((1, 2000), (2, 30_000), (3, 2000)):
+            seeds[seed]["schemes"]["fast"]["device"]["read"]["p50_ns"] = p50
+        found = page.rows(seeds)
+        at = next(i for i, row in enumerate(found) if row[0] == "  p50")
+        # 4.303 standard errors of 100 ns, of three values.
+        self.assertEqual(found[at][1], ["2.00 µs ± 0.25 µs", "2.00 µs to 30.0 µs"])
+        self.assertEqual(found[at + 1], ("    against slow", ["", "-5 to +1400 %"]))
+
     def test_means_and_paired_changes(self) -> None:
         found = page.rows(self.seeds())
         at = next(i for i, row in enumerate(found) if row[0] == "  p50")
-        # Seeds 1 to 3: a mean of two, and 4.303 standard errors.
-        self.assertEqual(found[at][1], ["4.00 µs ± 4.97 µs", "2.00 µs ± 2.48 µs"])
+        # Seeds 1 to 3: an interval of 4.303 standard errors would begin below nothing.
+        self.assertEqual(found[at][1], ["2.00 µs to 6.00 µs", "1.00 µs to 3.00 µs"])
         # The seeds differ much, but each is half of what it is compared with.
         self.assertEqual(found[at + 1], ("    against slow", ["", "-50.0 % ± 0.0"]))
         one = page.rows({1: self.seeds()[1]})

@@ -66,7 +66,7 @@ def main(options: argparse.Namespace) -> int:
     print(_keys_text(found))
     print()
     _print(found.figures)
-    print(f"\n{out}: {found.tried} candidates tried")
+    print(f"\n{out}: {found.tried} candidate{'' if found.tried == 1 else 's'} tried")
     if not fit.of_all(probe):
         part, whole = probe.span // MIB, probe.source["bytes"] // MIB
         print(

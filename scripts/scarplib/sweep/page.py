@@ -20,7 +20,7 @@ from scarplib.results.pictures.style import latency_axis, style
 from scarplib.results.summary import seen
 from scarplib.results.table import columns
 from scarplib.results.units import human_ns
-from scarplib.sweep.intervals import Interval, interval
+from scarplib.sweep.intervals import interval
 
 # By seed, what `scarp compare` or `scarp replay` has summed up.
 Seeds = dict[int, dict[str, Any]]
@@ -60,15 +60,21 @@ def _values(seeds: Seeds, name: str, value: Callable[[Scheme], float | None]) ->
     return [value(s["schemes"][name]) if name in s["schemes"] else None for s in seeds.values()]
 
 
-def _said(found: Interval, what: str) -> str:
-    half = (found.high - found.low) / 2
+def _text(value: float, what: str) -> str:
     if what == "write amplification":
-        text, spread = f"{found.mean:.3f}", f"{half:.3f}"
-    elif what == "GC runs":
-        text, spread = f"{found.mean:,.0f}", f"{half:,.0f}"
-    else:
-        text, spread = human_ns(found.mean), human_ns(half) if found.n > 1 else ""
-    return f"{text} ± {spread}" if found.n > 1 else text
+        return f"{value:.3f}"
+    return f"{value:,.0f}" if what == "GC runs" else human_ns(value)
+
+
+def _said(values: list[float], what: str) -> str:
+    """The mean and its interval; of an interval that goes below nothing, the seeds' range."""
+    found = interval(values)
+    if found.n < 2:
+        return _text(found.mean, what)
+    half = (found.high - found.low) / 2
+    if half > found.mean:
+        return f"{_text(min(values), what)} to {_text(max(values), what)}"
+    return f"{_text(found.mean, what)} ± {_text(half, what)}"
 
 
 def _change(values: list[float | None], first: list[float | None]) -> str:
@@ -76,8 +82,14 @@ def _change(values: list[float | None], first: list[float | None]) -> str:
     pairs = [(v, f) for v, f in zip(values, first, strict=True) if v is not None and f]
     if not pairs:
         return "–"
-    found = interval([100 * (v / f - 1) for v, f in pairs])
-    return found.text() if found.n > 1 else f"{found.mean:+.1f} %"
+    changes = [100 * (v / f - 1) for v, f in pairs]
+    found = interval(changes)
+    if found.n < 2:
+        return f"{found.mean:+.1f} %"
+    # Wider than the whole of what is compared with: an interval that says nothing.
+    if found.high - found.low > 200:
+        return f"{min(changes):+.0f} to {max(changes):+.0f} %"
+    return found.text()
 
 
 def names_of(seeds: Seeds) -> list[str]:
@@ -99,7 +111,7 @@ def rows(seeds: Seeds) -> list[tuple[str, list[str]]]:
         cells = []
         for name in names:
             there = [v for v in found[name] if v is not None]
-            cells.append(_said(interval(there), what) if there else "–")
+            cells.append(_said(there, what) if there else "–")
         out.append((f"  {what}", cells))
         if len(names) > 1 and what != "GC runs":
             first = found[names[0]]
