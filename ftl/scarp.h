@@ -267,8 +267,9 @@ const char *scarp_drive_scheme(const ScarpDrive *drive);
 /*
  * Switches to another scheme from the next GC decision on. The switch happens
  * at the time of the last scarp_run(). The time of the next event may change,
- * and commands may have completed, so call scarp_reap(). False, with *error
- * set: nothing has changed.
+ * and commands may have completed, so call scarp_reap(). If the drive has the
+ * same choices with equal parameters already, the policies keep what they know.
+ * False, with *error set: nothing has changed.
  */
 bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
                             const char *params, GError **error);

@@ -106,6 +106,7 @@ typedef struct {
     char *commands;
     char *collections;
     char *data;
+    char *changes;
     char *progress;
     char *trace;
     char *lateness;

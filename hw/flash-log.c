@@ -1,5 +1,6 @@
 /*
- * Scarp: command log, data log, GC log, timeline and progress file
+ * Scarp: command log, data log, GC log, log of changes, timeline and progress
+ * file
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -57,6 +58,9 @@ static const FlashRowsLayout gc_layout = {
  */
 static const char data_header[16] = "SCARPDT1";
 
+/* Header of the log of changes, which docs/logs.md explains. */
+static const char change_header[] = "time_ns,next_command,change,scheme,params\n";
+
 enum { PROGRESS_NOW_NS, PROGRESS_COMPLETED, PROGRESS_GC_RUNS, PROGRESS_COUNT };
 
 struct FlashLog {
@@ -64,6 +68,7 @@ struct FlashLog {
     FlashRows *cmd;
     FlashRows *gc;
     FILE *data;
+    FILE *changes;
     FILE *trace;
     ScarpTimeline *timeline;
     ScarpObserver shown; /* the observer of `timeline`, if there is one */
@@ -135,6 +140,17 @@ bool flash_log_data(FlashLog *log, const char *path, Error **errp)
         return false;
     }
     fwrite(data_header, 1, sizeof(data_header), log->data);
+    return true;
+}
+
+bool flash_log_changes(FlashLog *log, const char *path, Error **errp)
+{
+    log->changes = fopen(path, "we");
+    if (!log->changes) {
+        error_setg_errno(errp, errno, "change-log: cannot create '%s'", path);
+        return false;
+    }
+    fputs(change_header, log->changes);
     return true;
 }
 
@@ -250,6 +266,25 @@ ScarpObserver flash_log_observer(FlashLog *log)
     };
 }
 
+void flash_log_scheme(FlashLog *log, int64_t now_ns, uint64_t commands,
+                      const char *scheme, const char *params)
+{
+    g_autofree char *text = g_strdelimit(g_strdup(params ?: ""), ",", ';');
+
+    if (log->changes) {
+        fprintf(log->changes, "%" PRId64 ",%" PRIu64 ",scheme,%s,%s\n", now_ns,
+                commands, scheme, text);
+    }
+}
+
+void flash_log_power_cut(FlashLog *log, int64_t now_ns, uint64_t commands)
+{
+    if (log->changes) {
+        fprintf(log->changes, "%" PRId64 ",%" PRIu64 ",power_cut,,\n", now_ns,
+                commands);
+    }
+}
+
 void flash_log_stop(FlashLog *log)
 {
     log->stopped = true;
@@ -298,6 +333,7 @@ bool flash_log_flush(FlashLog *log, Error **errp)
     flush_rows(log->cmd, &err);
     flush_rows(log->gc, &err);
     flush_file(log->data, "data-log", &err);
+    flush_file(log->changes, "change-log", &err);
     if (log->timeline) {
         scarp_timeline_flush(log->timeline);
     }
@@ -325,6 +361,9 @@ void flash_log_close(FlashLog *log)
     }
     if (log->data) {
         fclose(log->data);
+    }
+    if (log->changes) {
+        fclose(log->changes);
     }
     if (log->progress) {
         munmap(log->progress, PROGRESS_COUNT * sizeof(uint64_t));

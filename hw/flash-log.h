@@ -1,5 +1,6 @@
 /*
- * Scarp: command log, data log, GC log, timeline and progress file
+ * Scarp: command log, data log, GC log, log of changes, timeline and progress
+ * file
  *
  * QEMU writes these files on the host. The guest sees nothing of them, and they
  * take no virtual time.
@@ -25,6 +26,12 @@ FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
 bool flash_log_data(FlashLog *log, const char *path, Error **errp);
 
 /*
+ * Adds a log of what changed the drive from outside: a line of text for each
+ * change of scheme, and for each power cut.
+ */
+bool flash_log_changes(FlashLog *log, const char *path, Error **errp);
+
+/*
  * Adds a timeline (ftl/timeline.h) of what begins in for_ns (0: all) from
  * from_ns on. Must be called before flash_log_observer().
  */
@@ -33,6 +40,14 @@ bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
 
 /* Returns the observer to give to the engine. */
 ScarpObserver flash_log_observer(FlashLog *log);
+
+/*
+ * A change at now_ns, before which the engine was given so many commands. The
+ * scheme is as scarp_drive_set_scheme() took it; params may be NULL.
+ */
+void flash_log_scheme(FlashLog *log, int64_t now_ns, uint64_t commands,
+                      const char *scheme, const char *params);
+void flash_log_power_cut(FlashLog *log, int64_t now_ns, uint64_t commands);
 
 /*
  * Called when the guest is gone. Collections are not logged from now on, and

@@ -26,6 +26,7 @@ struct FlashPort {
     ScarpDrive *drive;
     /* the drive's count when the owner last looked at it */
     uint64_t bad_blocks;
+    uint64_t submitted;  /* commands that the engine was given */
     atomic_uint spare_percent;
     atomic_uint awaited, reached; /* bits FLASH_PORT_… */
 };
@@ -157,6 +158,11 @@ unsigned flash_port_pushed(FlashPort *port)
            atomic_load_explicit(&ring->head, memory_order_relaxed);
 }
 
+uint64_t flash_port_submitted(const FlashPort *port)
+{
+    return port->submitted;
+}
+
 void flash_port_replace(FlashPort *port, ScarpDrive *drive)
 {
     while (ring_pop(&port->submission) || ring_pop(&port->completion)) {
@@ -185,6 +191,7 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
     while (most-- && (cmd = ring_pop(&port->submission))) {
         scarp_run(port->drive, MIN(cmd->submit_ns, now_ns));
         scarp_submit(port->drive, cmd, scarp_now_ns(port->drive));
+        port->submitted++;
     }
     scarp_run(port->drive, now_ns);
 

@@ -64,6 +64,12 @@ bool flash_port_has_completed(FlashPort *port);
  */
 void flash_port_replace(FlashPort *port, ScarpDrive *drive);
 
+/*
+ * Owner: returns how many commands the engine has been given, since the port
+ * was made.
+ */
+uint64_t flash_port_submitted(const FlashPort *port);
+
 /* Owner, while no event is due soon: calls scarp_stock_memory(). */
 bool flash_port_stock(FlashPort *port);
 

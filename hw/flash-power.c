@@ -214,6 +214,8 @@ static void cut_engine(NvmeFlash *flash)
 {
     nvme_flash_lock(flash);
     scarp_run(flash->drive, nvme_flash_now_ns(flash));
+    flash_log_power_cut(flash->logs.log, scarp_now_ns(flash->drive),
+                        flash_port_submitted(flash->port));
     flash->drive = scarp_power_cut(flash->drive, NULL);
     /* the callers have checked that the power may fail */
     assert(flash->drive);

@@ -50,6 +50,10 @@ static bool switch_scheme(NvmeFlash *flash, const char *text, GError **error)
     now_ns = nvme_flash_now_ns(flash);
     scarp_run(flash->drive, now_ns);
     ok = scarp_drive_set_scheme(flash->drive, part[0] ?: "", params, error);
+    if (ok) {
+        flash_log_scheme(flash->logs.log, scarp_now_ns(flash->drive),
+                         flash_port_submitted(flash->port), part[0], params);
+    }
     nvme_flash_unlock(flash);
     if (ok) {
         g_free(flash->scheme.running);

@@ -341,7 +341,7 @@ static bool flash_age(NvmeFlash *flash, Error **errp)
 }
 
 /* A drive's files: FILES_READ files that it reads, then those that it makes. */
-enum { FILES_READ = 2, FILES = 8 };
+enum { FILES_READ = 2, FILES = 9 };
 
 typedef struct {
     const char *option;
@@ -356,6 +356,7 @@ static void flash_files(const NvmeFlash *flash, FlashFile file[FILES])
         { "cmd-log", flash->logs.commands },
         { "gc-log", flash->logs.collections },
         { "data-log", flash->logs.data },
+        { "change-log", flash->logs.changes },
         { "progress", flash->logs.progress },
         { "trace", flash->logs.trace },
         { "lateness-log", flash->logs.lateness },
@@ -624,6 +625,8 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     }
     if ((flash->logs.data &&
          !flash_log_data(flash->logs.log, flash->logs.data, errp)) ||
+        (flash->logs.changes &&
+         !flash_log_changes(flash->logs.log, flash->logs.changes, errp)) ||
         (flash->logs.trace &&
          !flash_log_trace(flash->logs.log, flash->drive, flash->logs.trace,
                           flash->logs.trace_from_ns,
@@ -766,6 +769,7 @@ static const Property nvme_flash_props[] = {
     DEFINE_PROP_STRING("cmd-log", NvmeFlash, logs.commands),
     DEFINE_PROP_STRING("gc-log", NvmeFlash, logs.collections),
     DEFINE_PROP_STRING("data-log", NvmeFlash, logs.data),
+    DEFINE_PROP_STRING("change-log", NvmeFlash, logs.changes),
     DEFINE_PROP_STRING("progress", NvmeFlash, logs.progress),
     DEFINE_PROP_STRING("trace", NvmeFlash, logs.trace),
     DEFINE_PROP_UINT64("trace-from-ns", NvmeFlash, logs.trace_from_ns, 0),

@@ -431,6 +431,23 @@ void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive)
     memset(scheme, 0, sizeof(*scheme));
 }
 
+/* True when both are of the same policies, with equal parameters. */
+static bool equal_schemes(const ScarpScheme *a, const ScarpScheme *b)
+{
+    const ScarpPolicy *chosen[AXIS__COUNT], *others[AXIS__COUNT];
+
+    scarp_scheme_policies(a, chosen);
+    scarp_scheme_policies(b, others);
+    for (int axis = 0; axis < AXIS__COUNT; axis++) {
+        if (chosen[axis] != others[axis] ||
+            memcmp(a->param[axis], b->param[axis],
+                   chosen[axis]->n_params * sizeof(uint64_t))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
                             const char *params, GError **error)
 {
@@ -438,6 +455,14 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
 
     if (!scarp_scheme_init(&scheme, drive, name, params, error)) {
         return false;
+    }
+    if (equal_schemes(&scheme, &drive->scheme)) {
+        /* The policies keep their state; only the name may be another one. */
+        g_free(drive->scheme.name);
+        drive->scheme.name = g_steal_pointer(&scheme.name);
+        scheme.name = g_strdup(drive->scheme.name);
+        scarp_scheme_clear(&scheme, drive);
+        return true;
     }
     if (scheme.alloc->early != drive->scheme.alloc->early) {
         /*

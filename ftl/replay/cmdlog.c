@@ -1,7 +1,7 @@
 /*
  * Command logs: written by a replay, read as a workload.
  *
- * The rows of a log are in the order of completion. So all of them are read (40
+ * The rows of a log are in the order of completion. So all of them are read (48
  * bytes each) and sorted before the first request is given out.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -21,6 +21,7 @@ G_STATIC_ASSERT(sizeof(GcLogRow) == 32);
 
 typedef struct {
     int64_t submit_ns;
+    int64_t complete_ns;
     int64_t deadline_ns;
     uint64_t offset_bytes;
     uint32_t length_bytes;
@@ -113,7 +114,7 @@ static bool next(Workload *self, TraceRecord *record,
         .time_ns = row->submit_ns, .offset_bytes = row->offset_bytes,
         .length_bytes = row->length_bytes, .op = row->op,
         .stream = row->stream, .fua = row->order & CMDLOG_FUA,
-        .deadline_ns = row->deadline_ns,
+        .deadline_ns = row->deadline_ns, .complete_ns = row->complete_ns,
     };
     return true;
 }
@@ -187,10 +188,30 @@ bool cmdlog_each(const char *path, CmdLogEach each, void *opaque,
     return ok;
 }
 
+bool cmdlog_ended(const char *path, const ScarpCmd *cmd, int64_t logged_ns,
+                  GError **error)
+{
+    static const char *const names[SCARP_OP__COUNT] = {
+        "read", "write", "write zeroes", "deallocation", "flush",
+    };
+
+    if (cmd->complete_ns == logged_ns) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                "%s: a %s that was submitted at %" G_GINT64_FORMAT
+                " ns ends at %" G_GINT64_FORMAT " ns, in the log at %"
+                G_GINT64_FORMAT " ns: the run was of another drive, image, "
+                "scheme or seed", path, names[cmd->op], cmd->submit_ns,
+                cmd->complete_ns, logged_ns);
+    return false;
+}
+
 static void keep_row(void *opaque, const CmdLogRow *in)
 {
     g_array_append_vals(opaque, &(Row) {
-        in->submit_ns, in->deadline_ns, in->offset_bytes, in->length_bytes,
+        in->submit_ns, in->complete_ns, in->deadline_ns, in->offset_bytes,
+        in->length_bytes,
         in->order, in->stream, in->op,
     }, 1);
 }

@@ -63,6 +63,13 @@ typedef void (*CmdLogEach)(void *opaque, const CmdLogRow *row);
 bool cmdlog_each(const char *path, CmdLogEach each, void *opaque,
                  GError **error);
 
+/*
+ * True when the command has ended at the time that a log has; false and *error
+ * set: both times.
+ */
+bool cmdlog_ended(const char *path, const ScarpCmd *cmd, int64_t logged_ns,
+                  GError **error);
+
 /* Opens a log as a workload, in the order of submission. */
 Workload *cmdlog_open(const char *path, GError **error);
 

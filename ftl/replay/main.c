@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "changes.h"
 #include "jobs.h"
 #include "options.h"
 #include "outcome.h"
@@ -19,7 +20,7 @@
 
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
             *trace_path, *image_path, *save_path, *gc_path, *flash_path,
-            *cut_path, *lines_path, *skip;
+            *cut_path, *lines_path, *skip, *changes_path;
 static char **overrides, **workloads, **job_texts;
 static char *age_pattern, *mode;
 static GPtrArray *warnings; /* NULL: none yet */
@@ -27,7 +28,7 @@ static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
                speed = 1000, backlog = 1000000, max_requests, warmup, align,
                scale_bytes, runtime_us, trace_from_us, trace_for_us, repeat = 1,
                max_gap_us;
-static gboolean list, quiet, version, shut_down;
+static gboolean list, quiet, version, shut_down, exact;
 
 static const GOptionEntry entries[] = {
     { "description", 'd', 0, G_OPTION_ARG_FILENAME, &description,
@@ -101,6 +102,11 @@ static const GOptionEntry entries[] = {
     { "line-log", 0, 0, G_OPTION_ARG_FILENAME, &lines_path,
       "for each request the trace's line and the job that it came from; "
       "`scarp rows` shows them beside the command log", "FILE" },
+    { "changes", 0, 0, G_OPTION_ARG_FILENAME, &changes_path,
+      "changes of the scheme during the run, as a drive's change-log has them",
+      "FILE" },
+    { "exact", 0, 0, G_OPTION_ARG_NONE, &exact,
+      "each command of a command log must end when it did there", NULL },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace_path,
       "timeline for ui.perfetto.dev: commands, channels, planes, GC", "FILE" },
     { "trace-from", 0, 0, G_OPTION_ARG_INT64, &trace_from_us,
@@ -223,6 +229,7 @@ static bool files_apart(GError **error)
         { "--save", save_path, true },
         { "the description", description, false },
         { "the workload", workload ? trace_of(workload) : NULL, false },
+        { "--changes", changes_path, false },
         { "the image", image_path, false },
     };
     size_t n = G_N_ELEMENTS(files);
@@ -475,6 +482,28 @@ static bool speed_allowed(const Workload *workload,
     return true;
 }
 
+/* Reads the changes, and checks what the workload must be for them. */
+static bool log_allowed(const Workload *workload, ReplayOptions *options,
+                        GError **error)
+{
+    bool logged = workload->absolute && options->mode == REPLAY_OPEN;
+
+    if (exact && !logged) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--exact: needs a command log, with --mode=open");
+        return false;
+    }
+    if ((exact || changes_path) && (repeat != 1 || max_gap_us || skip)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "%s: excludes --repeat, --max-gap and --skip",
+                    exact ? "--exact" : "--changes");
+        return false;
+    }
+    options->exact = exact ? workloads[0] : NULL;
+    options->changes = changes_path ? changes_read(changes_path, error) : NULL;
+    return !changes_path || options->changes;
+}
+
 static bool run_workload(ScarpDrive *drive, ReplayOptions *options,
                          GError **error)
 {
@@ -485,7 +514,9 @@ static bool run_workload(ScarpDrive *drive, ReplayOptions *options,
         workload->warn = warn;
     }
     ok = workload && speed_allowed(workload, options, error) &&
+         log_allowed(workload, options, error) &&
          run_on(drive, workload, options, error);
+    g_clear_pointer(&options->changes, g_array_unref);
     if (workload) {
         if (ok) {
             warn_of_times(workload);
@@ -503,6 +534,8 @@ static bool jobs_allowed(GError **error)
                            : mode ? "--mode" : trace_path ? "--trace"
                            : gc_path ? "--gc-log"
                            : flash_path ? "--flash-log"
+                           : changes_path ? "--changes"
+                           : exact ? "--exact"
                            : warmup ? "--warmup"
                            : max_requests ? "--requests"
                            : depth != 1 ? "--depth; each job has its own"

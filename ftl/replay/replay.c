@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "changes.h"
 #include "cmdlog.h"
 #include "flashlog.h"
 #include "linelog.h"
@@ -17,6 +18,7 @@
 typedef struct {
     ScarpCmd cmd;
     uint64_t number; /* number of its submission */
+    int64_t logged_ns; /* its end in the log; 0: not known */
 } Slot;
 
 typedef struct {
@@ -35,6 +37,8 @@ typedef struct {
     uint32_t in_flight;
     gint64 shown_us;
     FlashLog *served;     /* the flash log, or NULL */
+    guint changed;        /* changes made */
+    int64_t over_ns;      /* nothing is submitted from here on */
 } Replay;
 
 /*
@@ -169,6 +173,7 @@ static void submit(Replay *r, int64_t now_ns)
     request_count(r->result, &r->next);
     characterise(r, &r->next);
     slot->number = r->result->requests - 1;
+    slot->logged_ns = r->next.complete_ns;
     request_fill(&slot->cmd, &r->next, now_ns);
     slot->cmd.opaque = slot;
     if (slot->number == r->o->warmup_requests) {
@@ -186,13 +191,18 @@ static void submit(Replay *r, int64_t now_ns)
     }
 }
 
-static void reap(Replay *r)
+static bool reap(Replay *r, GError **error)
 {
     ScarpCmd *cmd;
 
     while ((cmd = scarp_reap(r->drive))) {
         Slot *slot = cmd->opaque;
 
+        /* What would have come then may have delayed it. */
+        if (r->o->exact && cmd->complete_ns < r->over_ns &&
+            !cmdlog_ended(r->o->exact, cmd, slot->logged_ns, error)) {
+            return false;
+        }
         r->in_flight--;
         r->result->end_ns = cmd->complete_ns;
         if (slot->number >= r->o->warmup_requests) {
@@ -207,6 +217,7 @@ static void reap(Replay *r)
         }
         g_ptr_array_add(r->idle, slot);
     }
+    return true;
 }
 
 static void show_progress(Replay *r, gint64 began_us)
@@ -282,31 +293,87 @@ static int64_t due_ns(const Replay *r, int64_t origin_ns)
     }
 }
 
+/* ---- Changes ------------------------------------------------------------ */
+
+/* Returns the next change; NULL: none is left, or it comes too late. */
+static const Change *next_change(const Replay *r)
+{
+    const Change *change = r->o->changes && r->changed < r->o->changes->len
+        ? &g_array_index(r->o->changes, Change, r->changed) : NULL;
+
+    return change && change->time_ns < r->over_ns ? change : NULL;
+}
+
+/*
+ * True when the change comes before the next event and submission. At one time
+ * events come first, and the commands that were submitted before the change.
+ */
+static bool is_due(const Replay *r, const Change *change, int64_t event_ns,
+                   int64_t next_ns)
+{
+    if (event_ns <= change->time_ns) {
+        return false;
+    }
+    return change->next_command == CHANGE_AFTER_ALL ||
+                   r->result->requests < change->next_command
+               ? next_ns > change->time_ns : true;
+}
+
+static bool make_change(Replay *r, const Change *change, GError **error)
+{
+    uint64_t sent = r->result->requests;
+
+    if (change->next_command != CHANGE_AFTER_ALL &&
+        (sent != change->next_command ||
+         scarp_now_ns(r->drive) > change->time_ns)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "--changes: a change at %" G_GINT64_FORMAT " ns, before "
+                    "command %" G_GUINT64_FORMAT ": here %" G_GUINT64_FORMAT
+                    " commands have come by then; the log is of another run",
+                    change->time_ns, change->next_command, sent);
+        return false;
+    }
+    r->changed++;
+    return change_make(change, r->drive, error) && reap(r, error);
+}
+
 static bool loop(Replay *r, GError **error)
 {
     int64_t origin_ns = scarp_now_ns(r->drive);
     gint64 began_us = g_get_monotonic_time();
 
     r->result->first_ns = origin_ns;
+    r->over_ns = r->o->max_ns ? origin_ns + (int64_t)r->o->max_ns
+                              : SCARP_TIME_NEVER;
     if (!advance(r, error)) {
         return false;
     }
     for (;;) {
         int64_t event_ns = scarp_next_event_ns(r->drive);
         int64_t next_ns = r->has_next ? due_ns(r, origin_ns) : SCARP_TIME_NEVER;
+        const Change *change = next_change(r);
 
-        if (r->has_next && r->o->max_ns && next_ns != SCARP_TIME_NEVER &&
-            (uint64_t)(next_ns - origin_ns) >= r->o->max_ns) {
+        if (r->has_next && next_ns != SCARP_TIME_NEVER &&
+            next_ns >= r->over_ns) {
             r->has_next = false;
             next_ns = SCARP_TIME_NEVER;
+        }
+        if (change && is_due(r, change, event_ns, next_ns)) {
+            if (!make_change(r, change, error)) {
+                return false;
+            }
+            continue;
         }
         if (event_ns == SCARP_TIME_NEVER && next_ns == SCARP_TIME_NEVER) {
             return true;
         }
         /* at one time completions come before submissions */
         if (event_ns <= next_ns) {
-            scarp_run_until_done(r->drive, next_ns);
-            reap(r);
+            scarp_run_until_done(r->drive, change ? MIN(next_ns, change->time_ns)
+                                                  : next_ns);
+            if (!reap(r, error)) {
+                return false;
+            }
             continue;
         }
         if (r->o->mode == REPLAY_OPEN && r->o->max_in_flight &&
@@ -320,7 +387,9 @@ static bool loop(Replay *r, GError **error)
             return false;
         }
         submit(r, next_ns);
-        reap(r);
+        if (!reap(r, error)) {
+            return false;
+        }
         r->last_time_ns = r->next.time_ns;
         if (!advance(r, error)) {
             return false;

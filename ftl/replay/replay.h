@@ -33,6 +33,9 @@ typedef struct {
     FILE *gc_rows;            /* log of collections, or NULL */
     FILE *flash_rows;         /* log of where commands were served, or NULL */
     FILE *lines;              /* log of lines and jobs, or NULL */
+    GArray *changes;          /* Change, or NULL */
+    const char *exact;        /* the command log, which is to be repeated to */
+                              /* the nanosecond; NULL: that is not asked */
 } ReplayOptions;
 
 typedef struct {

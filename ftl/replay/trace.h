@@ -19,6 +19,7 @@ typedef struct {
     bool fua;
     int64_t deadline_ns; /* from the submission on; 0: no deadline */
     uint64_t line;       /* line of the trace; 0: the workload is no text */
+    int64_t complete_ns; /* its end in a command log; 0: not known */
 } TraceRecord;
 
 #define TRACE_DEADLINE_MAX_US 1000000000ll

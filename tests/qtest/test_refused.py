@@ -81,7 +81,7 @@ class Refused(DriveTest):
         self.refuse(self.flash(f",age=900,image={DESCRIPTION}"), "age", "image")
 
     def test_log_that_cannot_be_written(self) -> None:
-        for key in ("cmd-log", "gc-log", "progress", "trace"):
+        for key in ("cmd-log", "gc-log", "change-log", "progress", "trace"):
             self.refuse(self.flash(f",{key}=/nonexistent/log"), key, "/nonexistent/log")
 
     def test_logs_in_the_place_of_others(self) -> None:

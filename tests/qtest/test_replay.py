@@ -7,21 +7,33 @@ import json
 import random
 import subprocess
 import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from fixture import DESCRIPTION, KIB, TWO_PLANES, DriveTest
 from logs import Command, read_commands
-from nvme import FUA, Op
+from nvme import FUA, Op, Status
 from scarplib.build import replayer
+from scarplib.device_logs import changes
+from test_scheme import set_scheme
 
 COMMANDS = 1500
 DEPTH = 16
 
 
 class Replay(DriveTest):
-    def recorded(self, scheme: str, more: str) -> tuple[list[Command], Path]:
-        """Reads, writes and trims with many in flight, on an aged drive that collects."""
-        machine, _, ns = self.drive(more=more, scheme=scheme)
+    def recorded(
+        self, scheme: str, more: str, switches: Mapping[int, str] = MappingProxyType({})
+    ) -> tuple[list[Command], Path]:
+        """Reads, writes and trims with many in flight, on an aged drive that collects.
+
+        switches: schemes by the number of the command before which the drive is switched to them,
+        by a vendor command and by QMP in turn.
+        """
+        machine, ctrl, ns = self.drive(more=more, scheme=scheme)
+        by_command = True
         pick = random.Random(scheme)
         units = machine.stats()["logical_bytes"] // (4 * KIB) - 8
         slots = [ns.buffer(16 * KIB)[1] for _ in range(DEPTH)]
@@ -30,6 +42,14 @@ class Replay(DriveTest):
             prp = slots[number % DEPTH]
             at, size = pick.randrange(units) * 4 * KIB, pick.choice((4, 4, 8, 16)) * KIB
             kind = pick.random()
+            if number in switches:
+                if by_command:
+                    self.assertEqual(set_scheme(ctrl, switches[number]), Status.OK)
+                else:
+                    path = "/machine/peripheral/f0"
+                    value = switches[number]
+                    machine.qmp("qom-set", path=path, property="running-scheme", value=value)
+                by_command = not by_command
             if kind < 0.4:
                 # With each access latency that there is, and with none.
                 cid = ns.start(Op.READ, at, size, prp, dsm=(number % 4) << 4)
@@ -108,6 +128,46 @@ class Replay(DriveTest):
                 given = [part for key in keys.split(";") for part in ("-o", key)]
                 aged = ("--age", "900", "--age-seed", "5")
                 self.compare(scheme, f",age=900,age-seed=5,overrides={keys}", *aged, *given)
+
+    def test_switched_runs(self) -> None:
+        """Each switch is logged: with it the replay has the device's times, and without it not."""
+        aged = ("--age", "900", "--age-seed", "5")
+        switches = {400: "pgc", 800: "gftl:gftl_floor=2", 1200: "gftl:gftl_floor=2"}
+        more = ",age=900,age-seed=5,change-log={dir}/f0.changes"
+        commands, log = self.recorded("baseline", more, switches)
+        found = changes.read(log.with_name("f0.changes"))
+        # The last is to what runs already: accepted, and without an effect.
+        self.assertEqual(
+            [(c.change, c.scheme, c.params) for c in found],
+            [("scheme", "pgc", ""), *[("scheme", "gftl", "gftl_floor=2")] * 2],
+        )
+        for number, change in zip(switches, found, strict=True):
+            # The vendor command takes no number of its own.
+            self.assertEqual(change.next_command, number)
+            before = sorted(commands, key=lambda c: c.seq)[number - 1]
+            self.assertLessEqual(before.submit_ns, change.time_ns)
+        words = ["-d", DESCRIPTION, *aged, "--exact"]
+        self.replayed(*words, "--changes", log.with_name("f0.changes"), log)
+        for kept in (found[1:], found[:1], [], [replace(found[0], next_command=401), *found[1:]]):
+            with self.subTest(kept):
+                changes.write(log.with_name("other.changes"), kept)
+                command = [replayer.ensure_replay(), "--quiet", *words]
+                command += ["--changes", log.with_name("other.changes"), log]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, "ends at|of another run")
+
+    def test_a_power_cut_is_logged(self) -> None:
+        cuts = ",overrides=nand.power_cuts=1,age=900,change-log={dir}/f0.changes"
+        machine, _, ns = self.drive(more=cuts, scheme="baseline")
+        for number in range(20):
+            ns.write(number * 4 * KIB, bytes(4 * KIB))
+        path = "/machine/peripheral/f0"
+        machine.qmp("qom-set", path=path, property="power", value="cut")
+        machine.quit()
+        (cut,) = changes.read(machine.dir / "f0.changes")
+        self.assertEqual((cut.change, cut.scheme, cut.next_command), ("power_cut", "", 20))
+        self.assertGreater(cut.time_ns, 0)
 
     def test_identical_from_an_image(self) -> None:
         """Saved after a workload under another scheme, the image is both drives' beginning."""

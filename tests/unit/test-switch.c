@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "helpers.h"
 #include "inside.h"
 #include "workload.h"
 
@@ -120,9 +121,79 @@ static void test_pairs(gconstpointer data)
     g_assert_cmpuint(seen.gc_runs, >, 0);
 }
 
+/* ---- To what runs already ----------------------------------------------- */
+
+enum { EQUAL_COMMANDS = 1500, EQUAL_DEPTH = 8 };
+
+/*
+ * Returns the statistics of a closed loop of reads and writes. again: every few
+ * commands the drive is switched to the scheme that it has, by another text.
+ */
+static char *loop_json(const char *scheme, const char *again)
+{
+    Rig *rig = rig_new(scheme, NULL, SMALL);
+    uint64_t pages = scarp_drive_logical_bytes(rig->drive) / PAGE;
+    g_autoptr(GRand) rand = g_rand_new_with_seed(7);
+    ScarpCmd cmd[EQUAL_DEPTH];
+    unsigned sent = 0, busy = 0;
+    char *json;
+
+    rig_age(rig, 900);
+    while (sent < EQUAL_COMMANDS || busy) {
+        while (busy < EQUAL_DEPTH && sent < EQUAL_COMMANDS) {
+            uint64_t page = g_rand_int_range(rand, 0, pages);
+            ScarpCmd *next = &cmd[sent++ % EQUAL_DEPTH];
+
+            *next = sent % 3 ? write_page(page) : read_page(page);
+            scarp_submit(rig->drive, next, scarp_now_ns(rig->drive));
+            busy++;
+            if (again && sent % 7 == 0) {
+                g_assert_true(scarp_drive_set_scheme(rig->drive, again, NULL,
+                                                     NULL));
+                g_assert_cmpstr(scarp_drive_scheme(rig->drive), ==, again);
+            }
+        }
+        g_assert_true(scarp_run_until_done(rig->drive, SCARP_TIME_LAST));
+        /* All of a group end before the next one: no slot is used twice. */
+        while (scarp_reap(rig->drive)) {
+            busy--;
+        }
+        while (busy && scarp_run_until_done(rig->drive, SCARP_TIME_LAST)) {
+            while (scarp_reap(rig->drive)) {
+                busy--;
+            }
+        }
+    }
+    scarp_drive_set_scheme(rig->drive, scheme, NULL, NULL); /* its name */
+    json = scarp_stats_json(rig->drive);
+    rig_free(rig);
+    return json;
+}
+
+/*
+ * Policies with a state of their own would have begun anew: what was read
+ * lately, whose turn it is, which channel had what.
+ */
+static void test_equal(void)
+{
+    static const char *const schemes[][2] = {
+        { "paragc", "paragc" }, { "hios-2", "hios-2" },
+        { "anticipatory", "anticipatory" }, { "pregc+gftl", "gftl+pregc" },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
+        g_autofree char *once = loop_json(schemes[i][0], NULL);
+        g_autofree char *again = loop_json(schemes[i][0], schemes[i][1]);
+
+        g_test_message("%s", schemes[i][0]);
+        g_assert_cmpstr(once, ==, again);
+    }
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/switch/equal", test_equal);
     for (size_t i = 0; i < G_N_ELEMENTS(drives); i++) {
         g_autofree char *path = g_strconcat("/switch/", drives[i].name, NULL);
 

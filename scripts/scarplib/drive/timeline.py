@@ -2,7 +2,8 @@
 """`scarp timeline`: what the drive did around one moment of a run, for ui.perfetto.dev.
 
 The run itself has written no timeline, which would be large.  Its command log is replayed on the
-state from which it began, which gives the same nanoseconds, and only the window is written.
+state from which it began, with each change of its scheme.  The replay must have the log's
+nanoseconds, and only the window is written.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import subprocess
 from pathlib import Path
 
 from scarplib import scheme_text, whole_file
+from scarplib.device_logs import changes
+from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
 from scarplib.errors import UserError, printable
 
@@ -44,6 +47,20 @@ def beginning(folder: Path) -> start.Start:
     return found
 
 
+def _changes(folder: Path, end_ns: int) -> list[str]:
+    """Words for the changes of the run's scheme; what follows a power cut is not repeated."""
+    try:
+        cut = changes.first_power_cut(folder)
+        if cut is not None and cut < end_ns:
+            raise UserError(
+                f"--around, --for: the power was cut at {cut} ns of the drive's clock; a window "
+                "must end before that"
+            )
+        return changes.words(folder)
+    except LogError as error:
+        raise UserError(str(error)) from error
+
+
 def timeline(arguments: argparse.Namespace) -> int:
     """Replay as the command line says; the exit status."""
     began = beginning(arguments.folder)
@@ -55,7 +72,8 @@ def timeline(arguments: argparse.Namespace) -> int:
     words = [*began.words(), "--json", "/dev/null", "--trace", str(arguments.output)]
     words += ["--trace-from", str(from_us), "--trace-for", str(window_us)]
     # What comes after the window is not needed.
-    words += ["--runtime", str(from_us + window_us)]
+    words += ["--runtime", str(from_us + window_us), "--exact"]
+    words += _changes(arguments.folder, (from_us + window_us) * 1000)
     from scarplib.build.first_answer import first_replay
 
     # Absolute: a name that begins with a dash would be an option.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.build.qemu import QemuBuild
+from scarplib.device_logs import changes
 from scarplib.drive import image_file
 from scarplib.errors import UserError
 from scarplib.guest import device_mapper, vm
@@ -206,6 +207,7 @@ def _drives(job: DrivesJob) -> list[vm.FlashDrive]:
             seed=job.seed + number,
             cmd_log=folder / "cmd.bin",
             gc_log=folder / "gc.bin",
+            change_log=folder / changes.NAME,
             progress=folder / "progress.bin",
         )
         drives.append(on_clock(job.realtime, drive, number, folder))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scarplib.build.qemu import QemuBuild
-from scarplib.device_logs import log_page
+from scarplib.device_logs import changes, log_page
 from scarplib.drive import image_file
 from scarplib.errors import UserError, printable
 from scarplib.guest import block_trace, shipped, vm
@@ -211,6 +211,7 @@ def run_job(
         seed=job.seed,
         cmd_log=job.out / "cmd.bin",
         gc_log=job.out / "gc.bin",
+        change_log=job.out / changes.NAME,
         progress=progress_file(job),
         virtual_queues=job.virtual_queues,
     )

@@ -74,6 +74,8 @@ class FlashDrive:
     gc_log: Path | None = None
     # What the host writes, byte by byte: with a cmd_log, on the virtual clock.
     data_log: Path | None = None
+    # Each change of its scheme, and each power cut.
+    change_log: Path | None = None
     progress: Path | None = None
     virtual_queues: bool = True
     # Their sizes in bytes; 0: all that is left of the drive.
@@ -104,6 +106,7 @@ class FlashDrive:
             "cmd-log": self.cmd_log,
             "gc-log": self.gc_log,
             "data-log": self.data_log,
+            "change-log": self.change_log,
             "progress": self.progress,
             "clock": self.clock,
             "lateness-log": self.lateness_log,

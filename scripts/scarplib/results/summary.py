@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scarplib.device_logs import log_page
+from scarplib.device_logs import changes, log_page
 from scarplib.device_logs.command_log import READ, WRITE, Commands, read_commands
 from scarplib.device_logs.gc_log import GcRun, read_gc_runs
 from scarplib.device_logs.log_file import LogError
@@ -72,7 +72,7 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
     """
     first = log_page.read(folder / "stats-begin.bin")
     last = log_page.read(folder / "stats-end.bin")
-    if first.scheme != last.scheme:
+    if first.scheme != last.scheme and not changes.of(folder):
         raise LogError(f"{folder}: the scheme changed from {first.scheme} to {last.scheme}")
     commands = read_commands(folder / "cmd.bin", first.now_ns, last.now_ns)
     runs = read_gc_runs(folder / "gc.bin", first.now_ns, last.now_ns)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scarplib.build.first_answer import first_replay
-from scarplib.device_logs import command_log, flash_log
+from scarplib.device_logs import changes, command_log, flash_log
 from scarplib.device_logs.log_file import HEADER, LogError, check
 from scarplib.drive.start import Start
 from scarplib.results.summary import SchemeData
@@ -76,6 +76,7 @@ def find(data: SchemeData, start: Start | None) -> Served | None:
         with tempfile.TemporaryDirectory(prefix="scarp-served-") as scratch:
             again, flash = Path(scratch) / "cmd.bin", Path(scratch) / "flash.bin"
             command = [str(first_replay()), "--quiet", *start.words(), "--json", "/dev/null"]
+            command += changes.words(data.folder)
             command += ["--cmd-log", str(again), "--flash-log", str(flash), str(log)]
             if subprocess.run(command, capture_output=True, check=False).returncode:
                 return None

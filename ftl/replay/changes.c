@@ -1,0 +1,105 @@
+/*
+ * The log of changes, read and made.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "changes.h"
+
+#include <string.h>
+
+#define CHANGES_HEAD "time_ns,next_command,change,scheme,params"
+
+enum { COLUMN_TIME, COLUMN_COMMAND, COLUMN_CHANGE, COLUMN_SCHEME, COLUMN_PARAMS,
+       COLUMNS };
+
+static void clear_change(gpointer change)
+{
+    g_free(((Change *)change)->scheme);
+    g_free(((Change *)change)->params);
+}
+
+/* Sets the change from a line's columns; false: they are no change. */
+static bool parse(char **column, Change *change)
+{
+    uint64_t time_ns;
+    bool cuts = !strcmp(column[COLUMN_CHANGE], "power_cut");
+
+    if (!g_ascii_string_to_unsigned(column[COLUMN_TIME], 10, 0,
+                                    SCARP_TIME_LAST, &time_ns, NULL) ||
+        (!cuts && (strcmp(column[COLUMN_CHANGE], "scheme") ||
+                   !*column[COLUMN_SCHEME]))) {
+        return false;
+    }
+    *change = (Change) { .time_ns = time_ns, .next_command = CHANGE_AFTER_ALL };
+    if (*column[COLUMN_COMMAND] &&
+        !g_ascii_string_to_unsigned(column[COLUMN_COMMAND], 10, 0,
+                                    CHANGE_AFTER_ALL - 1,
+                                    &change->next_command, NULL)) {
+        return false;
+    }
+    if (!cuts) {
+        change->scheme = g_strdup(column[COLUMN_SCHEME]);
+        change->params = *column[COLUMN_PARAMS]
+            ? g_strdelimit(g_strdup(column[COLUMN_PARAMS]), ";", ',') : NULL;
+    }
+    return true;
+}
+
+static bool add_line(GArray *changes, const char *line)
+{
+    g_auto(GStrv) column = g_strsplit(line, ",", -1);
+    Change change;
+
+    if (g_strv_length(column) != COLUMNS || !parse(column, &change)) {
+        return false;
+    }
+    g_array_append_val(changes, change);
+    return changes->len == 1 ||
+           g_array_index(changes, Change, changes->len - 2).time_ns <=
+               change.time_ns;
+}
+
+GArray *changes_read(const char *path, GError **error)
+{
+    g_autoptr(GArray) changes = g_array_new(false, false, sizeof(Change));
+    g_autofree char *text = NULL;
+    g_auto(GStrv) lines = NULL;
+    GError *problem = NULL;
+
+    g_array_set_clear_func(changes, clear_change);
+    if (!g_file_get_contents(path, &text, NULL, &problem)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE, "%s",
+                    problem->message);
+        g_error_free(problem);
+        return NULL;
+    }
+    lines = g_strsplit(text, "\n", -1);
+    if (!*lines || strcmp(*lines, CHANGES_HEAD)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "%s: no log of changes: its head is not '" CHANGES_HEAD
+                    "'", path);
+        return NULL;
+    }
+    for (guint i = 1; lines[i]; i++) {
+        if (*lines[i] && !add_line(changes, lines[i])) {
+            g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                        "%s:%u: no change of a scheme, or not in the order of "
+                        "the times", path, i + 1);
+            return NULL;
+        }
+    }
+    return g_steal_pointer(&changes);
+}
+
+bool change_make(const Change *change, ScarpDrive *drive, GError **error)
+{
+    if (!change->scheme) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "the power was cut at %" G_GINT64_FORMAT " ns: the log "
+                    "does not tell how the drive went on", change->time_ns);
+        return false;
+    }
+    scarp_run(drive, change->time_ns);
+    return scarp_drive_set_scheme(drive, change->scheme, change->params,
+                                  error);
+}
