@@ -49,6 +49,12 @@ def thousandths(text: str) -> str:
     return text if value is None else str(value)
 
 
+def _instant(text: str) -> str:
+    from scarplib.results import instant
+
+    return instant.check(text)
+
+
 def _split(text: str) -> list[str]:
     return text.split(",")
 
@@ -65,6 +71,7 @@ def _add_replay(tree: Tree) -> None:
     )
     parser.add_argument("--schemes", type=scheme_list)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--at", type=_instant)
     parser.add_argument("-s", "--scheme")
     # The other commands' names of the next two are --device and --set.
     parser.add_argument("-d", "--description", "--device", type=own_file("--description", DEVICES))

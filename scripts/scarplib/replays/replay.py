@@ -25,7 +25,7 @@ from scarplib import scheme_text
 from scarplib.build.cache import tree_hash
 from scarplib.build.first_answer import first_replay
 from scarplib.build.replayer import sources
-from scarplib.device_logs import line_log
+from scarplib.device_logs import changes, line_log
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
 from scarplib.drive.hints import hint
@@ -34,7 +34,7 @@ from scarplib.option_types import own_file
 from scarplib.paths import DEVICES
 from scarplib.replays import foreign_traces
 from scarplib.replays.command import IN_THOUSANDTHS, thousandths
-from scarplib.results import replay_words, replayed
+from scarplib.results import instant, replay_words, replayed
 from scarplib.results.summary import cliff, said_params
 from scarplib.results.table import table_text
 from scarplib.runs import manifest
@@ -130,16 +130,31 @@ def _state(asked: Asked, folder: Path) -> Path:
     return path
 
 
-def _one_of_several(scheme: str, words: list[str], folder: Path, lines: bool) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Stem:
+    """What all columns are until an instant: the first of them, which never changes."""
+
+    scheme: str
+    folder: Path
+    at_ns: int
+
+
+def _one_of_several(
+    scheme: str, words: list[str], folder: Path, lines: bool, stem: _Stem | None = None
+) -> dict[str, Any]:
     """Replay one scheme, with its logs in the folder, which is made; its summary.
 
-    With `lines` a log of the trace's lines, too.
+    With `lines` a log of the trace's lines, too; with a stem the scheme begins at the instant.
     """
     folder.mkdir()
+    if stem:
+        instant.write_change(folder, stem.at_ns, scheme)
+        words = [*words, *changes.words(folder)]
     if not _silent():
         # What the replayer's progress is of.
         print(f"{scheme}:", file=sys.stderr, flush=True)
-    command = [str(first_replay()), *scheme_text.split(scheme).words(), *words]
+    begins = stem.scheme if stem else scheme
+    command = [str(first_replay()), *scheme_text.split(begins).words(), *words]
     for option, name in (("json", "replay.json"), ("cmd-log", "cmd.bin"), ("gc-log", "gc.bin"),
                          ("flash-log", "flash.bin")):  # fmt: skip
         command += [f"--{option}", str(folder / name)]
@@ -149,6 +164,8 @@ def _one_of_several(scheme: str, words: list[str], folder: Path, lines: bool) ->
     if done.returncode:
         said = done.stderr.decode().strip() if done.stderr else "see above"
         raise UserError(f"'{scheme}': {said.removeprefix('scarp-replay: ')}")
+    if stem:
+        instant.check_equal(stem.folder, folder, stem.at_ns)
     try:
         return said_params(replayed.load(folder, scheme).summary, scheme)
     except LogError as error:
@@ -210,9 +227,14 @@ def _compare(asked: Asked) -> int:
         for scheme in options.schemes:
             _check(scheme, words)
     schemes: dict[str, dict[str, Any]] = {}
+    stem: _Stem | None = None
     for scheme in options.schemes:
         into = folder / folder_name(scheme)
-        schemes[scheme] = _one_of_several(scheme, words, into, bool(_traces(asked.rest)))
+        schemes[scheme] = _one_of_several(scheme, words, into, bool(_traces(asked.rest)), stem)
+        if options.at and not stem:
+            column = schemes[scheme]
+            at_ns = instant.at_ns(options.at, column["begin_ns"], column["end_ns"])
+            stem = _Stem(scheme, into, at_ns)
     point_latest(folder)
     results = [
         json.loads((folder / folder_name(scheme) / "replay.json").read_text())
@@ -242,6 +264,8 @@ Several schemes:
   --schemes=A,B,...                    each of them, from one state of the drive; with a report.
                                        With parameters of its own: NAME:KEY=VALUE:...
   --out=DIR                            where its results go (out/<time>-replay)
+  --at=T                               the first scheme until T, then each its own: start,
+                                       start+SECONDS, or Nns of the drive's clock
 
 As the other commands call them:
   --device=FILE                        --description
@@ -309,11 +333,14 @@ def _write(
     said += [["override", override] for override in options.override]
     if Path(workload).is_file():
         files["workload"] = Path(workload)
+    stem = options.schemes[0] if options.at else None
     whole = {
         "schema": replayed.SCHEMA,
         "job": Path(workload).name,
         "device": Path(options.description or options.image).name,
         "schemes": schemes,
+        # With an instant each column begins as the first one.
+        **({"at": options.at, "columns": dict.fromkeys(schemes, stem)} if stem else {}),
         "replayed": {key: result[key] for key in ("trace", *replay_words.CHANGES)},
         "notes": notes,
         "start": said,
@@ -364,6 +391,8 @@ def main(options: argparse.Namespace) -> int:
         return _compare(asked)
     if options.out:
         raise UserError("--out: needs --schemes")
+    if options.at:
+        raise UserError("--at: needs --schemes, the first of which is the stem")
     if _has(given, "--help", "-h", "-?", "--help-all"):
         print(_help(), end="")
         return 0
