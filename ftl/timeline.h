@@ -33,6 +33,13 @@ ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
                                   int64_t to_ns, ScarpTimelineSink sink,
                                   void *opaque);
 /*
+ * Makes it one of several timelines that are joined in one file, before
+ * anything is observed: number is its own, from 0 on, and its tracks are below
+ * one of this name.
+ */
+void scarp_timeline_group(ScarpTimeline *timeline, uint32_t number,
+                          const char *name);
+/*
  * Lets `timeline`, a ScarpTimeline, go on with the drive that comes up after a
  * power cut. This is a callback for scarp_on_power_cut().
  */

@@ -9,5 +9,5 @@ from pathlib import Path
 
 ftl = Path(sys.argv[1])
 for path in sorted(ftl.rglob("*.c")):
-    if path.relative_to(ftl).parts[0] not in ("replay", "cuts"):
+    if path.relative_to(ftl).parts[0] not in ("replay", "rerun", "cuts", "why"):
         print("../ftl" / path.relative_to(ftl))

@@ -99,15 +99,20 @@ def _message(data: bytes, names: dict[int, str]) -> dict[str, list[Any]]:
     return out
 
 
-def read(path: Path) -> tuple[list[Slice], dict[str, str]]:
-    """Slices by begin, and each track's parent; slices nest and end, or an assertion fails."""
+def read(path: Path, group: int | None = None) -> tuple[list[Slice], dict[str, str]]:
+    """Slices by begin, and each track's parent; slices nest and end, or an assertion fails.
+
+    group: of joined timelines the one of this number.
+    """
     names: dict[str, dict[int, str]] = {}
     tracks: dict[int, tuple[str, int]] = {}
     events: list[tuple[int, dict[str, list[Any]]]] = []
     for name, packet in _fields(path.read_bytes(), TRACE):
         assert name == "packet" and isinstance(packet, bytes)
         parts = _message(packet, PACKET)
-        assert parts["trusted_packet_sequence_id"] == [1]
+        if group is not None and parts["trusted_packet_sequence_id"] != [1 + group]:
+            continue
+        assert parts["trusted_packet_sequence_id"] == [1 + (group or 0)]
         if "interned_data" in parts:
             assert not names and parts["sequence_flags"] == [STATE_CLEARED | NEEDS_STATE]
             for kind, entry in _fields(parts["interned_data"][0], INTERNED):

@@ -20,6 +20,14 @@ bool scarp_buffer_init(ScarpDrive *drive,
     return true;
 }
 
+void scarp_buffer_enlarge(ScarpDrive *drive, uint64_t bytes)
+{
+    uint64_t units = bytes / drive->geo.unit_bytes;
+
+    g_assert(drive->buffer.room_units && units >= drive->buffer.room_units);
+    drive->buffer.room_units = units;
+}
+
 void scarp_buffer_clear(ScarpDrive *drive)
 {
     for (ScarpDirty *d = drive->buffer.oldest; d; d = d->newer) {

@@ -51,6 +51,8 @@ void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd);
  * Returns a flush that has ended, as all earlier writes are on flash, or NULL.
  */
 ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive);
+/* Sets the room for buffered units, which may only grow. */
+void scarp_buffer_enlarge(ScarpDrive *drive, uint64_t bytes);
 /* Emits everything that is buffered. */
 void scarp_buffer_drain(ScarpDrive *drive);
 /*

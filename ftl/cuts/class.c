@@ -60,7 +60,7 @@ CutsClass cuts_class(const CutsWalk *walk)
     CutsClass class = 0;
 
     for (uint32_t i = 0; i < walk->n_drives; i++) {
-        class |= of_drive(walk->drives[i].drive);
+        class |= of_drive(walk->drives[i].run.drive);
     }
     return class;
 }

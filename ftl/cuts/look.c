@@ -30,7 +30,7 @@ static void move_to(Piece *piece, uint64_t sector)
 {
     piece->first = sector / PIECE_SECTORS * PIECE_SECTORS;
     piece->end = MIN(piece->first + PIECE_SECTORS, piece->d->sectors);
-    scarp_peek(piece->d->drive, piece->first * SCARP_SECTOR_BYTES,
+    scarp_peek(piece->d->run.drive, piece->first * SCARP_SECTOR_BYTES,
                (piece->end - piece->first) * SCARP_SECTOR_BYTES, piece->bytes);
 }
 
@@ -64,7 +64,7 @@ static bool holds(void *opaque, uint64_t sector, uint32_t id)
     if (id == cuts_id_before(d)) {
         cuts_drive_before(d, sector, wanted);
     } else {
-        cuts_record_sector(d->record, id - 1, sector, wanted);
+        rerun_record_sector(d->run.record, id - 1, sector, wanted);
     }
     return !memcmp(found, wanted, SCARP_SECTOR_BYTES);
 }
@@ -73,7 +73,7 @@ static bool holds(void *opaque, uint64_t sector, uint32_t id)
 
 static uint32_t shown_as(const CutsDrive *d, uint32_t id)
 {
-    return cuts_row(d->record, id - 1)->cmd.op == SCARP_OP_WRITE ? id : 0;
+    return rerun_row(d->run.record, id - 1)->cmd.op == SCARP_OP_WRITE ? id : 0;
 }
 
 /*
@@ -86,7 +86,7 @@ static bool holds_later(Piece *piece, uint64_t sector, uint32_t last)
     uint64_t at = sector * SCARP_SECTOR_BYTES;
 
     for (guint row = d->left_from; row < d->left_to; row++) {
-        const CmdLogRow *cmd = &cuts_row(d->record, row)->cmd;
+        const CmdLogRow *cmd = &rerun_row(d->run.record, row)->cmd;
 
         if (cuts_id(row) != last && cmd->complete_ns > d->left_ns &&
             (cmd->op == SCARP_OP_WRITE || cmd->op == SCARP_OP_WRITE_ZEROES) &&
@@ -119,7 +119,7 @@ static uint64_t count_lost(Piece *piece)
 static char *name_of(Piece *piece)
 {
     const CutsDrive *d = piece->d;
-    uint64_t n = scarp_drive_unit_bytes(d->drive);
+    uint64_t n = scarp_drive_unit_bytes(d->run.drive);
     g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
 
     for (uint64_t at = 0; at < d->sectors * SCARP_SECTOR_BYTES; at += n) {
@@ -155,7 +155,7 @@ void cuts_look_clear(CutsLook *look)
 
 static bool write_units(Piece *piece, int fd)
 {
-    uint64_t n = scarp_drive_unit_bytes(piece->d->drive);
+    uint64_t n = scarp_drive_unit_bytes(piece->d->run.drive);
     uint64_t bytes = piece->d->sectors * SCARP_SECTOR_BYTES;
 
     if (ftruncate(fd, bytes)) {

@@ -6,7 +6,7 @@
 #ifndef SCARP_CUTS_LOOK_H
 #define SCARP_CUTS_LOOK_H
 
-#include "cuts/rerun.h"
+#include "cuts/judged.h"
 
 typedef struct {
     char *story; /* how the contents break the contract; NULL: they do not */

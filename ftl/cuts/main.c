@@ -8,9 +8,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "cuts/one.h"
-#include "cuts/pool.h"
+#include "rerun/pool.h"
 #include "cuts/sample.h"
-#include "cuts/text.h"
+#include "rerun/text.h"
 #include "replay/options.h"
 #include "replay/refused.h"
 
@@ -82,7 +82,7 @@ static void interrupt(int signal G_GNUC_UNUSED)
 
 typedef struct {
     guint n;
-    CutsRecord **records;
+    RerunRecord **records;
     int64_t *seeds;
 } Run;
 
@@ -97,7 +97,7 @@ static bool run_open(Run *run, GError **error)
                     "once for each drive, the last two for all or for none");
         return false;
     }
-    run->records = g_new0(CutsRecord *, run->n);
+    run->records = g_new0(RerunRecord *, run->n);
     run->seeds = g_new0(int64_t, run->n);
     for (guint i = 0; i < run->n; i++) {
         run->seeds[i] = 1;
@@ -106,8 +106,8 @@ static bool run_open(Run *run, GError **error)
             g_prefix_error(error, "--seed: ");
             return false;
         }
-        run->records[i] = cuts_record_open(
-            cmd_logs[i], data_logs ? data_logs[i] : NULL, error);
+        run->records[i] = rerun_record_open(
+            cmd_logs[i], data_logs ? data_logs[i] : NULL, NULL, error);
         if (!run->records[i]) {
             return false;
         }
@@ -119,7 +119,7 @@ static void run_close(Run *run)
 {
     for (guint i = 0; i < run->n && run->records; i++) {
         if (run->records[i]) {
-            cuts_record_free(run->records[i]);
+            rerun_record_free(run->records[i]);
         }
     }
     g_free(run->records);
@@ -184,7 +184,7 @@ static bool survey(const Run *run, Survey *seen, GError **error)
     }
     seen->moments = walk.moment;
     seen->is_volatile = walk.drives[0].is_volatile;
-    seen->bytes = scarp_drive_logical_bytes(walk.drives[0].drive);
+    seen->bytes = scarp_drive_logical_bytes(walk.drives[0].run.drive);
     walk_end(&walk);
     return ok;
 }
@@ -295,25 +295,25 @@ static void tell_run(const Survey *seen, const GArray *cuts)
         g_autofree char *text = cuts_class_text(kind->class);
 
         printf("%s{\"met\": ", i ? ", " : "");
-        cuts_text(stdout, text);
+        rerun_text(stdout, text);
         printf(", \"moments\": %" G_GUINT64_FORMAT "}", kind->moments);
     }
     printf("]}\n");
     fflush(stdout);
 }
 
-static bool try_cut(CutsPool *pool, CutsWalk *walk, const CutsHow *how,
+static bool try_cut(RerunPool *pool, CutsWalk *walk, const CutsHow *how,
                     GError **error)
 {
     FILE *out;
 
-    if (!cuts_pool_fork(pool, walk->moment, &out, error)) {
+    if (!rerun_pool_fork(pool, walk->moment, &out, error)) {
         return false;
     }
     if (out) {
         signal(SIGINT, SIG_IGN); /* a cut that has begun is completed */
         cuts_one(walk, how, out);
-        cuts_pool_child_end(out);
+        rerun_pool_child_end(out);
     }
     return true;
 }
@@ -324,14 +324,14 @@ static bool try_cuts(const Run *run, const GArray *cuts, GError **error)
         .twice = twice, .seed = sample_seed,
         .contents = contents, .image = image_out,
     };
-    CutsPool *pool;
+    RerunPool *pool;
     CutsWalk walk;
     bool ok = walk_begin(&walk, run, true, error);
 
     if (!ok) {
         return false;
     }
-    pool = cuts_pool_new(jobs, stdout);
+    pool = rerun_pool_new(jobs, stdout, "cut");
     for (guint i = 0; i < cuts->len && ok && !interrupted; i++) {
         const Wanted *wanted = &g_array_index(cuts, Wanted, i);
 
@@ -341,8 +341,8 @@ static bool try_cuts(const Run *run, const GArray *cuts, GError **error)
         how.again = wanted->again;
         ok = ok && try_cut(pool, &walk, &how, error);
     }
-    cuts_pool_wait(pool);
-    cuts_pool_free(pool);
+    rerun_pool_wait(pool);
+    rerun_pool_free(pool);
     walk_end(&walk);
     return ok;
 }

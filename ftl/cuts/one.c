@@ -6,7 +6,7 @@
 #include "cuts/one.h"
 #include "cuts/class.h"
 #include "cuts/look.h"
-#include "cuts/text.h"
+#include "rerun/text.h"
 #include "random.h"
 
 #include <sys/wait.h>
@@ -24,7 +24,7 @@ static uint64_t sum(const CutsWalk *walk, size_t field)
     uint64_t all = 0;
 
     for (uint32_t i = 0; i < walk->n_drives; i++) {
-        const ScarpStats *stats = scarp_stats(walk->drives[i].drive);
+        const ScarpStats *stats = scarp_stats(walk->drives[i].run.drive);
 
         all += *(const uint64_t *)((const char *)stats + field);
     }
@@ -73,7 +73,7 @@ static char *fault_of(const CutsWalk *walk, int64_t ready_ns)
     int64_t bound_ns = 0;
 
     for (uint32_t i = 0; i < walk->n_drives; i++) {
-        const ScarpDrive *drive = walk->drives[i].drive;
+        const ScarpDrive *drive = walk->drives[i].run.drive;
         g_autoptr(GError) error = NULL;
 
         if (!scarp_check(drive, &error)) {
@@ -105,7 +105,7 @@ static void tell_cut(const CutsWalk *walk, const Cut *cut, FILE *out)
     }
     fprintf(out, ", \"failed_ns\": %" G_GINT64_FORMAT ", \"at_ns\": %"
             G_GINT64_FORMAT ", \"met\": ", cut->failed_ns, cut->at_ns);
-    cuts_text(out, met);
+    rerun_text(out, met);
     fprintf(out, ", \"torn_pages\": %" G_GUINT64_FORMAT ", \"cut_commands\": %"
             G_GUINT64_FORMAT ", \"ready_ns\": %" G_GINT64_FORMAT
             ", \"recovery_moments\": %" G_GUINT64_FORMAT, cut->torn, cut->cmds,
@@ -119,14 +119,14 @@ static void tell_looks(const CutsLook *looks, uint32_t n, FILE *out)
     fputs(", \"contents\": [", out);
     for (uint32_t i = 0; i < n; i++) {
         fputs(i ? ", " : "", out);
-        cuts_text(out, looks[i].name);
+        rerun_text(out, looks[i].name);
         lost += looks[i].lost;
     }
     fprintf(out, "], \"lost_sectors\": %" G_GUINT64_FORMAT ", \"stories\": [",
             lost);
     for (uint32_t i = 0; i < n; i++) {
         fputs(i ? ", " : "", out);
-        cuts_text(out, looks[i].story);
+        rerun_text(out, looks[i].story);
     }
     fputs("]", out);
 }
@@ -140,8 +140,8 @@ static char *keep(CutsWalk *walk, const CutsHow *how, const CutsLook *looks)
         ok = cuts_look_keep(&walk->drives[i], &looks[i], how->contents, &error);
     }
     if (how->image && ok) {
-        ok = scarp_drain(walk->drives[0].drive, &error) &&
-             scarp_save(walk->drives[0].drive, how->image, &error);
+        ok = scarp_drain(walk->drives[0].run.drive, &error) &&
+             scarp_save(walk->drives[0].run.drive, how->image, &error);
     }
     return ok ? NULL : g_strdup(error->message);
 }
@@ -166,9 +166,9 @@ static void tell(CutsWalk *walk, const CutsHow *how, const Cut *cut,
         error = keep(walk, how, looks);
     }
     fputs(", \"fault\": ", out);
-    cuts_text(out, fault);
+    rerun_text(out, fault);
     fputs(", \"error\": ", out);
-    cuts_text(out, error);
+    rerun_text(out, error);
     fputs("}\n", out);
     for (uint32_t i = 0; i < walk->n_drives; i++) {
         cuts_look_clear(&looks[i]);

@@ -10,7 +10,7 @@ int64_t cuts_walk_next_ns(const CutsWalk *walk)
     int64_t next_ns = SCARP_TIME_NEVER;
 
     for (uint32_t i = 0; i < walk->n_drives; i++) {
-        next_ns = MIN(next_ns, cuts_drive_next_ns(&walk->drives[i]));
+        next_ns = MIN(next_ns, rerun_next_ns(&walk->drives[i].run));
     }
     return next_ns;
 }
@@ -20,7 +20,7 @@ bool cuts_walk_step(CutsWalk *walk, GError **error)
     walk->now_ns = cuts_walk_next_ns(walk);
     walk->moment++;
     for (uint32_t i = 0; i < walk->n_drives; i++) {
-        if (!cuts_drive_run(&walk->drives[i], walk->now_ns, error)) {
+        if (!rerun_run(&walk->drives[i].run, walk->now_ns, error)) {
             return false;
         }
     }
@@ -42,11 +42,11 @@ void cuts_walk_cut(CutsWalk *walk)
     for (uint32_t i = 0; i < walk->n_drives; i++) {
         CutsDrive *d = &walk->drives[i];
 
-        scarp_run(d->drive, at_ns);
+        scarp_run(d->run.drive, at_ns);
         cuts_drive_leave(d);
-        d->drive = scarp_power_cut(d->drive, NULL);
+        d->run.drive = scarp_power_cut(d->run.drive, NULL);
         /* cuts_drive_begin() has checked that power may fail */
-        g_assert(d->drive);
+        g_assert(d->run.drive);
     }
     walk->now_ns = at_ns;
     walk->moment = 0;
@@ -55,7 +55,7 @@ void cuts_walk_cut(CutsWalk *walk)
 bool cuts_walk_is_ready(const CutsWalk *walk)
 {
     for (uint32_t i = 0; i < walk->n_drives; i++) {
-        if (!scarp_is_ready(walk->drives[i].drive)) {
+        if (!scarp_is_ready(walk->drives[i].run.drive)) {
             return false;
         }
     }

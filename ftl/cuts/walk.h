@@ -11,7 +11,7 @@
 #ifndef SCARP_CUTS_WALK_H
 #define SCARP_CUTS_WALK_H
 
-#include "cuts/rerun.h"
+#include "cuts/judged.h"
 
 typedef struct {
     CutsDrive *drives;

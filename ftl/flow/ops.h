@@ -20,6 +20,12 @@ void scarp_flow_dispatch(ScarpDrive *drive);
 void scarp_flow_work(ScarpDrive *drive);
 
 /*
+ * Gives a drive that has a write buffer a larger one from now on; writes that
+ * wait for room come in.
+ */
+void scarp_flow_enlarge_buffer(ScarpDrive *drive, uint64_t bytes);
+
+/*
  * Called when power fails: brings the cells into the state that recovery will
  * find. The rest of the drive is of no use afterwards.
  */

@@ -121,6 +121,16 @@ void scarp_hold_collections(ScarpDrive *drive, int64_t until_ns)
     scarp_flow_work(drive);
 }
 
+/* ---- A larger buffer ---------------------------------------------------- */
+
+void scarp_flow_enlarge_buffer(ScarpDrive *drive, uint64_t bytes)
+{
+    scarp_buffer_enlarge(drive, bytes);
+    scarp_flow_admit(drive);
+    scarp_flow_dispatch(drive);
+    scarp_flow_work(drive);
+}
+
 /* ---- Rest --------------------------------------------------------------- */
 
 bool scarp_quiescent(const ScarpDrive *drive, GError **error)

@@ -117,17 +117,16 @@ static const char *const args[] = {
     "nsid", "moved_units", "multiplane",
 };
 
-/* ---- Tracks: the kind in the upper half of the uuid --------------------- */
+/*
+ * ---- Tracks: the kind in the upper half of the uuid, above it the group -----
+ */
 
 typedef enum {
     TRACK_DRIVE = 1, TRACK_HOST, TRACK_CHANNELS, TRACK_DIES,
     TRACK_LANE, TRACK_CHANNEL, TRACK_DIE, TRACK_PLANE, TRACK_GC, TRACK_GRANTED,
 } TrackKind;
 
-static uint64_t track_uuid(TrackKind kind, uint32_t index)
-{
-    return (uint64_t)kind << 32 | index;
-}
+enum { KIND_BITS = 8 };
 
 /* A track of commands that do not overlap. */
 typedef struct {
@@ -144,7 +143,21 @@ struct ScarpTimeline {
     GHashTable *described; /* uuids of tracks that are described */
     GArray *lanes;         /* sorted by end */
     bool granted;          /* the names of grants are interned */
+    uint32_t group;        /* its number among joined timelines */
+    char *name;            /* of its group, or NULL */
 };
+
+static uint64_t track_uuid(const ScarpTimeline *t, TrackKind kind,
+                           uint32_t index)
+{
+    return ((uint64_t)t->group << KIND_BITS | kind) << 32 | index;
+}
+
+/* Arrows of joined timelines are apart, too. */
+static uint64_t flow_id(const ScarpTimeline *t, uint64_t cmd_seq)
+{
+    return (uint64_t)t->group << 48 | (cmd_seq + 1);
+}
 
 static void end_packet(ScarpTimeline *t)
 {
@@ -191,7 +204,7 @@ static void intern_names(ScarpTimeline *t)
 
         intern(t, INTERNED_ANNOTATION_NAMES, ARG_CAUSE + i, name);
     }
-    put_uint(t->packet, PACKET_SEQUENCE_ID, 1);
+    put_uint(t->packet, PACKET_SEQUENCE_ID, 1 + t->group);
     put_uint(t->packet, PACKET_FIRST_ON_SEQUENCE, 1);
     put_uint(t->packet, PACKET_SEQUENCE_FLAGS, STATE_CLEARED | NEEDS_STATE);
     put_message(t->packet, PACKET_INTERNED_DATA, t->message);
@@ -211,37 +224,38 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
 
     switch (kind) {
     case TRACK_DRIVE:
-        *name = g_strdup_printf("drive: %s", drive->scheme.name);
+        *name = t->name ? g_strdup(t->name)
+                        : g_strdup_printf("drive: %s", drive->scheme.name);
         return 0;
     case TRACK_HOST:
         *name = g_strdup("host");
-        return track_uuid(TRACK_DRIVE, 0);
+        return track_uuid(t, TRACK_DRIVE, 0);
     case TRACK_CHANNELS:
         *name = g_strdup("channels");
-        return track_uuid(TRACK_DRIVE, 0);
+        return track_uuid(t, TRACK_DRIVE, 0);
     case TRACK_DIES:
         *name = g_strdup("dies");
-        return track_uuid(TRACK_DRIVE, 0);
+        return track_uuid(t, TRACK_DRIVE, 0);
     case TRACK_LANE:
         /* Perfetto shows tracks of one name as one track. */
         *name = g_strdup("commands");
-        return track_uuid(TRACK_HOST, 0);
+        return track_uuid(t, TRACK_HOST, 0);
     case TRACK_CHANNEL:
         *name = g_strdup_printf("channel %u", i);
-        return track_uuid(TRACK_CHANNELS, 0);
+        return track_uuid(t, TRACK_CHANNELS, 0);
     case TRACK_DIE:
         *name = g_strdup_printf("die %u (channel %u)", i,
                                 scarp_die_channel(drive, i));
-        return track_uuid(TRACK_DIES, 0);
+        return track_uuid(t, TRACK_DIES, 0);
     case TRACK_PLANE:
         *name = g_strdup_printf("plane %u", i);
-        return track_uuid(TRACK_DIE, scarp_plane_die(drive, i));
+        return track_uuid(t, TRACK_DIE, scarp_plane_die(drive, i));
     case TRACK_GRANTED:
         *name = g_strdup_printf("plane %u GC, by command", i);
-        return track_uuid(TRACK_DIE, scarp_plane_die(drive, i));
+        return track_uuid(t, TRACK_DIE, scarp_plane_die(drive, i));
     case TRACK_GC:
         *name = g_strdup_printf("plane %u GC", i);
-        return track_uuid(TRACK_DIE, scarp_plane_die(drive, i));
+        return track_uuid(t, TRACK_DIE, scarp_plane_die(drive, i));
     }
     g_assert_not_reached();
 }
@@ -252,7 +266,7 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
  */
 static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
 {
-    uint64_t uuid = track_uuid(kind, index), parent;
+    uint64_t uuid = track_uuid(t, kind, index), parent;
     g_autofree char *name = NULL;
 
     if (!g_hash_table_add(t->described, GSIZE_TO_POINTER(uuid))) {
@@ -260,7 +274,7 @@ static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
     }
     parent = parent_and_name(t, kind, index, &name);
     if (parent) {
-        track(t, parent >> 32, (uint32_t)parent);
+        track(t, (parent >> 32) & ((1u << KIND_BITS) - 1), (uint32_t)parent);
     }
     put_uint(t->message, TRACK_UUID, uuid);
     put_text(t->message, TRACK_NAME, name);
@@ -271,7 +285,7 @@ static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
     put_uint(t->message, TRACK_SIBLING_ORDER_RANK,
              kind <= TRACK_DIES ? kind : kind >= TRACK_GC ? 2 * index + 1
                                                           : 2 * index);
-    put_uint(t->packet, PACKET_SEQUENCE_ID, 1);
+    put_uint(t->packet, PACKET_SEQUENCE_ID, 1 + t->group);
     put_message(t->packet, PACKET_TRACK_DESCRIPTOR, t->message);
     end_packet(t);
     return uuid;
@@ -289,7 +303,7 @@ static void end_event(ScarpTimeline *t, int64_t time_ns, unsigned type,
     put_uint(t->message, EVENT_TYPE, type);
     put_uint(t->message, EVENT_TRACK_UUID, uuid);
     put_uint(t->packet, PACKET_TIMESTAMP, time_ns);
-    put_uint(t->packet, PACKET_SEQUENCE_ID, 1);
+    put_uint(t->packet, PACKET_SEQUENCE_ID, 1 + t->group);
     put_uint(t->packet, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
     put_message(t->packet, PACKET_TRACK_EVENT, t->message);
     end_packet(t);
@@ -352,7 +366,7 @@ static void cmd_done(void *opaque, const ScarpCmd *cmd)
         return;
     }
     uuid = track(t, TRACK_LANE, take_lane(t, cmd));
-    put_fixed64(t->message, EVENT_FLOW_IDS, cmd->seq + 1);
+    put_fixed64(t->message, EVENT_FLOW_IDS, flow_id(t, cmd->seq));
     arg(t, ARG_OFFSET, cmd->offset_bytes);
     arg(t, ARG_LENGTH, cmd->length_bytes);
     arg(t, ARG_STREAM, cmd->stream);
@@ -378,7 +392,8 @@ static void flash_phase(void *opaque, const ScarpFlashOp *op)
     uuid = track(t, array ? TRACK_PLANE : TRACK_CHANNEL,
                  array ? op->plane : op->channel);
     for (uint32_t i = 0; i < op->n_cmds; i++) {
-        put_fixed64(t->message, EVENT_FLOW_IDS, op->cmd_seqs[i] + 1);
+        put_fixed64(t->message, EVENT_FLOW_IDS,
+                    flow_id(t, op->cmd_seqs[i]));
     }
     arg(t, ARG_DIE, op->die);
     arg(t, ARG_PLANE, op->plane);
@@ -419,7 +434,7 @@ static void intern_grants(ScarpTimeline *t)
     intern(t, INTERNED_EVENT_NAMES, NAME_GRANTED, "granted");
     intern(t, INTERNED_ANNOTATION_NAMES, ARG_SEGMENTS, "segments");
     intern(t, INTERNED_ANNOTATION_NAMES, ARG_ERASES, "erases");
-    put_uint(t->packet, PACKET_SEQUENCE_ID, 1);
+    put_uint(t->packet, PACKET_SEQUENCE_ID, 1 + t->group);
     put_uint(t->packet, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
     put_message(t->packet, PACKET_INTERNED_DATA, t->message);
     end_packet(t);
@@ -439,7 +454,7 @@ static void gc_granted(void *opaque, const ScarpGcGrant *grant)
     }
     intern_grants(t);
     uuid = track(t, TRACK_GRANTED, grant->plane);
-    put_fixed64(t->message, EVENT_FLOW_IDS, grant->cmd_seq + 1);
+    put_fixed64(t->message, EVENT_FLOW_IDS, flow_id(t, grant->cmd_seq));
     arg(t, ARG_SEGMENTS, grant->segments);
     arg(t, ARG_ERASES, grant->erases);
     slice(t, uuid, grant->time_ns, grant->time_ns, CATEGORY_GC, NAME_GRANTED);
@@ -466,6 +481,15 @@ ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
     t->lanes = g_array_new(false, false, sizeof(Lane));
     intern_names(t);
     return t;
+}
+
+void scarp_timeline_group(ScarpTimeline *t, uint32_t number, const char *name)
+{
+    t->group = number;
+    g_free(t->name);
+    t->name = g_strdup(name);
+    g_byte_array_set_size(t->out, 0); /* the names are those of a sequence */
+    intern_names(t);
 }
 
 void scarp_timeline_follow(void *timeline, const ScarpDrive *drive)
@@ -499,5 +523,6 @@ void scarp_timeline_free(ScarpTimeline *t)
     g_byte_array_free(t->part, true);
     g_hash_table_destroy(t->described);
     g_array_free(t->lanes, true);
+    g_free(t->name);
     g_free(t);
 }

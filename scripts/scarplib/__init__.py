@@ -2,12 +2,13 @@
 """The `scarp` command, in packages by what they are about.
 
 build        what everything else needs first: packages, the cache, QEMU, scarp-replay
-drive        a drive before and beside its guest: described, checked, aged, saved, replayed
 device_logs  readers of what a drive has written: its log page, and each of its log files
+drive        a drive before and beside its guest: described, checked, aged, saved, replayed
 guest        the guest: kernel and initramfs, the virtual machine, one fio job, a prompt
 results      what a run's files say: summary, table, pictures, report
 runs         run, compare, determinism: several guests, and what they are compared by
 replays      replay, array, convert: a trace or generator on the engine alone
+why          why: slow commands of a run again, from an instant on under another scheme
 powercut     the power fails at many moments of a run, and what is left is checked
 own_drive    a drive of one's own: measured, a description fitted to it, the two compared
 own_scheme   a policy of one's own: the file that it begins as

@@ -23,6 +23,7 @@ from scarplib.reproduce import command as reproduce
 from scarplib.results import command as results
 from scarplib.runs import command as runs
 from scarplib.sweep import command as sweep
+from scarplib.why import command as why
 
 # In the order in which --help has their commands.  A command's function imports what it needs
 # itself: --help and wrong arguments need no more than the options.
@@ -36,6 +37,7 @@ _PACKAGES = (
     drive,
     own_drive,
     results,
+    why,
     completion,
     own_scheme,
     dev,

@@ -95,18 +95,25 @@ def one_of_each(key: str, allowed: Collection[str]) -> Callable[[str], list[str]
     return parse
 
 
-def scheme_list(text: str) -> list[str]:
-    """--schemes: NAME or NAME:KEY=VALUE:…, joined by commas, each once."""
-    entries = text.split(",")
-    seen = set()
-    for entry in entries:
-        chosen = scheme_text.parse("--schemes", entry)
-        # In another order they are the same parameters.
-        same = chosen.name, frozenset(chosen.parameters)
-        if same in seen:
-            raise UserError(f"--schemes: '{entry}' is named twice")
-        seen.add(same)
-    return entries
+def schemes_of(key: str) -> Callable[[str], list[str]]:
+    """A parser for argparse of NAME or NAME:KEY=VALUE:…, joined by commas, each once."""
+
+    def parse(text: str) -> list[str]:
+        entries = text.split(",")
+        seen = set()
+        for entry in entries:
+            chosen = scheme_text.parse(key, entry)
+            # In another order they are the same parameters.
+            same = chosen.name, frozenset(chosen.parameters)
+            if same in seen:
+                raise UserError(f"{key}: '{entry}' is named twice")
+            seen.add(same)
+        return entries
+
+    return parse
+
+
+scheme_list = schemes_of("--schemes")
 
 
 def one_scheme(text: str) -> str:

@@ -9,7 +9,7 @@ LIBS := $(shell pkg-config --libs $(LIBRARIES)) -lm
 FLAGS := -std=gnu11 -g -O1 -w -fno-pie -MMD -MP -I$(TOP)/ftl -I$(TOP)/ftl/replay \
 	-I$(TOP)/tests/unit $(shell pkg-config --cflags $(LIBRARIES))
 LINK := -no-pie -fprofile-instr-generate -Wl,--wrap=_exit
-ENGINE := $(shell cd $(TOP) && find ftl -name '*.c' ! -path 'ftl/replay/main.c' ! -path 'ftl/cuts/main.c')
+ENGINE := $(shell cd $(TOP) && find ftl -name '*.c' ! -path 'ftl/replay/main.c' ! -path 'ftl/cuts/main.c' ! -path 'ftl/why/main.c')
 HUNT := $(shell cd $(TOP) && find tests/hunt -name '*.c')
 UNIT := $(shell cd $(TOP) && ls tests/unit/*.c tests/unit/*/*.c)
 OBJECTS := $(ENGINE:%.c=$(OUT)/%.o) $(OUT)/tests/coverage/flush.o

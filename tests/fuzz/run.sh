@@ -61,7 +61,7 @@ flags=$(echo $flags)
 
 mkdir "$work/o"
 export work compiler object flags quiet
-engine() { find "$top/ftl" -name '*.c' ! -path '*/replay/main.c' ! -path '*/cuts/main.c'; }
+engine() { find "$top/ftl" -name '*.c' ! -path '*/replay/main.c' ! -path '*/cuts/main.c' ! -path '*/why/main.c'; }
 if [ "$compiler" = gcc ] && [ -n "$compiled" ] && [ "${FUZZ_LAWS:-}" != end ]; then
     # The unit tests' objects are the same.
     make() { sh "$top/tests/hunt/make.sh" -f tests/unit/unit.mk "$@"; }

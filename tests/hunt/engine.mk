@@ -11,7 +11,7 @@ HUNT_FLAGS := -std=gnu11 -g $(HUNT_WARNINGS) -fno-pie -MMD -MP -I$(TOP)/ftl -I$(
 SANITIZERS := -fsanitize=address,undefined
 SANITIZED := -O1 $(SANITIZERS) -fno-sanitize-recover=all -DSCARP_CHECKED
 LINKED := $(shell pkg-config --libs $(LIBRARIES)) -lm
-ENGINE := $(shell cd $(TOP) && find ftl -name '*.c' ! -path 'ftl/replay/*' ! -path 'ftl/cuts/*')
+ENGINE := $(shell cd $(TOP) && find ftl -name '*.c' ! -path 'ftl/replay/*' ! -path 'ftl/rerun/*' ! -path 'ftl/cuts/*' ! -path 'ftl/why/*')
 
 # $(call listed,FILE,NAMES): FILE has these names, and is written only when they change.  What depends
 # on it is made again when a source has gone: no source is newer then.

@@ -13,8 +13,8 @@ LIBRARY = SCRIPTS / "scarplib"
 # A package imports from those before it; the modules beside them, which all may use, are first.
 ORDER = (
     *("paths", "version", "errors", "scheme_text", "option_types", "whole_file", "command_tree"),
-    *("build", "drive", "device_logs", "guest", "results", "runs", "replays"),
-    *("powercut", "own_drive", "own_scheme", "sweep"),
+    *("build", "device_logs", "drive", "guest", "results", "runs", "replays"),
+    *("why", "powercut", "own_drive", "own_scheme", "sweep"),
     *("reproduce", "dev", "completion", "release", "cli"),
 )
 

@@ -165,6 +165,7 @@ static char *loop_json(const char *scheme, const char *again)
         }
     }
     scarp_drive_set_scheme(rig->drive, scheme, NULL, NULL); /* its name */
+    rig_drain(rig);
     json = scarp_stats_json(rig->drive);
     rig_free(rig);
     return json;

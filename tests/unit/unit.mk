@@ -10,7 +10,7 @@ TESTS := $(shell cd $(TOP) && find tests/unit -name '*.c')
 HW_TESTS := $(patsubst $(TOP)/%,%,$(wildcard $(TOP)/tests/hw/*.c))
 NAMES := $(notdir $(TESTS:.c=) $(HW_TESTS:.c=))
 # The programs beside the engine, without their main().
-SHARED := $(ENGINE) $(shell cd $(TOP) && find ftl/replay ftl/cuts -name '*.c' ! -name main.c)
+SHARED := $(ENGINE) $(shell cd $(TOP) && find ftl/replay ftl/rerun ftl/cuts ftl/why -name '*.c' ! -name main.c)
 OBJECTS := $(SHARED:%.c=$(OUT)/checked/%.o)
 LINKED_OBJECTS := $(OBJECTS:%laws.o=%laws-plain.o)
 PROGRAMS := $(addprefix $(OUT)/unit/,$(NAMES))

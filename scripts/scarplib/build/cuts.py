@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""scarp-cuts: power cuts in a recorded run on the engine alone, built as scarp-replay is."""
+"""scarp-cuts and scarp-why: instants of a recorded run, built as scarp-replay is."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from scarplib.build.replayer import built_program, ensure_program
 from scarplib.paths import ENGINE
 
 _REPLAYER = ENGINE / "replay"
-# Of the replayer, what power cuts need, too.
+# Of the replayer, what a repeated run needs, too.
 _SHARED = (
-    *("cmdlog.c", "cmdlog.h", "contract.c", "contract.h", "options.c", "options.h"),
-    *("refused.c", "refused.h", "trace.h"),
+    *("changes.c", "changes.h", "cmdlog.c", "cmdlog.h", "contract.c", "contract.h"),
+    *("options.c", "options.h", "refused.c", "refused.h", "trace.h"),
 )
 
 
-def cuts_sources() -> list[Path]:
-    """Every file that decides what the program does."""
+def _sources(room: str) -> list[Path]:
+    """Every file that decides what the program of this room does."""
     shared = [_REPLAYER / name for name in _SHARED]
-    return [*engine_sources(ENGINE), *shared, *sorted((ENGINE / "cuts").glob("*.[ch]"))]
+    own = [path for name in ("rerun", room) for path in (ENGINE / name).glob("*.[ch]")]
+    return [*engine_sources(ENGINE), *shared, *sorted(own)]
+
+
+def cuts_sources() -> list[Path]:
+    """Of scarp-cuts."""
+    return _sources("cuts")
 
 
 def ensure_cuts() -> Path:
@@ -31,3 +37,13 @@ def ensure_cuts() -> Path:
 def built_cuts() -> Path:
     """Where scarp-cuts is, if it has been built."""
     return built_program("cuts", "scarp-cuts", cuts_sources())
+
+
+def why_sources() -> list[Path]:
+    """Of scarp-why."""
+    return _sources("why")
+
+
+def ensure_why() -> Path:
+    """scarp-why, from the cache or built into it."""
+    return ensure_program("why", "scarp-why", why_sources())

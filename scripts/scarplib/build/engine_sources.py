@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 # Rooms of `beside` in ftl/rooms.toml: the engine, and so the device, needs none of them.
-BESIDE = ("replay", "cuts")
+BESIDE = ("replay", "rerun", "cuts", "why")
 
 
 def engine_sources(ftl: Path) -> list[Path]:

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "cuts/one.h"
-#include "cuts/pool.h"
-#include "cuts/text.h"
+#include "rerun/pool.h"
+#include "rerun/text.h"
 #include "recorded.h"
 
 #include <signal.h>
@@ -36,7 +36,7 @@ static void test_fits(void)
                                .seed = 1, .store_data = true };
         g_autoptr(GError) error = NULL;
         FILE *log = fopen(r->log, "wb");
-        CutsRecord *record;
+        RerunRecord *record;
         CutsDrive drive;
         bool ok;
 
@@ -44,7 +44,7 @@ static void test_fits(void)
         cmdlog_write_header(log);
         cmdlog_write(log, &cmd, 0);
         fclose(log);
-        record = cuts_record_open(r->log, NULL, &error);
+        record = rerun_record_open(r->log, NULL, NULL, &error);
         g_assert_no_error(error);
         ok = cuts_drive_begin(&drive, record, &config, false, &error);
         g_assert_true(ok == rows[i].ok);
@@ -53,7 +53,7 @@ static void test_fits(void)
         } else {
             g_assert_nonnull(strstr(error->message, ": this drive has "));
         }
-        cuts_record_free(record);
+        rerun_record_free(record);
     }
     recorded_free(r);
 }
@@ -75,16 +75,16 @@ static void test_record(void)
     ScarpCmd first = cmd_of(SCARP_OP_WRITE, 0, 1024);
     g_autofree char *all = g_strnfill(16 + 3 * 512, 'x');
     g_autoptr(GError) error = NULL;
-    CutsRecord *record;
+    RerunRecord *record;
     char sector[SECTOR];
     FILE *log = fopen(r->log, "wb");
 
     cmdlog_write_header(log);
     fclose(log);
-    g_assert_null(cuts_record_open(r->log, NULL, &error));
+    g_assert_null(rerun_record_open(r->log, NULL, NULL, &error));
     g_assert_nonnull(strstr(error->message, ": no command was recorded"));
     g_clear_error(&error);
-    g_assert_null(cuts_record_open(r->data, NULL, &error)); /* not there */
+    g_assert_null(rerun_record_open(r->data, NULL, NULL, &error)); /* not there */
     g_assert_nonnull(strstr(error->message, r->data));
 
     /* Of one time: the one that was submitted later has ended first. */
@@ -97,12 +97,12 @@ static void test_record(void)
         g_clear_error(&error);
         g_assert_true(g_file_set_contents(r->data, data[i].bytes, data[i].n,
                                           NULL));
-        g_assert_null(cuts_record_open(r->log, r->data, &error));
+        g_assert_null(rerun_record_open(r->log, r->data, NULL, &error));
         g_assert_nonnull(strstr(error->message, data[i].says));
     }
     g_unlink(r->data);
     g_clear_error(&error);
-    g_assert_null(cuts_record_open(r->log, r->data, &error));
+    g_assert_null(rerun_record_open(r->log, r->data, NULL, &error));
     g_assert_nonnull(strstr(error->message, "data"));
     g_clear_error(&error);
 
@@ -111,18 +111,18 @@ static void test_record(void)
     memset(all + 16 + 512, '0', 512);
     memset(all + 16 + 1024, '1', 512);
     g_assert_true(g_file_set_contents(r->data, all, 16 + 3 * 512, NULL));
-    record = cuts_record_open(r->log, r->data, &error);
+    record = rerun_record_open(r->log, r->data, NULL, &error);
     g_assert_no_error(error);
     g_assert_cmpuint(record->rows->len, ==, 2);
-    g_assert_cmpuint(cuts_row(record, 0)->cmd.length_bytes, ==, 1024);
+    g_assert_cmpuint(rerun_row(record, 0)->cmd.length_bytes, ==, 1024);
     for (uint64_t i = 0; i < 2; i++) {
-        cuts_record_sector(record, 0, i, sector);
+        rerun_record_sector(record, 0, i, sector);
         g_assert_cmpint(sector[0], ==, i ? '1' : '0');
         g_assert_cmpint(sector[SECTOR - 1], ==, i ? '1' : '0');
     }
-    cuts_record_sector(record, 1, 1, sector);
+    rerun_record_sector(record, 1, 1, sector);
     g_assert_cmpint(sector[0], ==, '2');
-    cuts_record_free(record);
+    rerun_record_free(record);
     recorded_free(r);
 }
 
@@ -132,14 +132,14 @@ static void test_record(void)
 static void test_pool(void)
 {
     FILE *out = tmpfile();
-    CutsPool *pool = cuts_pool_new(3, out);
+    RerunPool *pool = rerun_pool_new(3, out, "cut");
     g_auto(GStrv) lines = NULL;
 
     for (uint64_t cut = 1; cut <= 7; cut++) {
         g_autoptr(GError) error = NULL;
         FILE *to;
 
-        g_assert_true(cuts_pool_fork(pool, cut, &to, &error));
+        g_assert_true(rerun_pool_fork(pool, cut, &to, &error));
         if (!to) {
             continue;
         }
@@ -154,10 +154,10 @@ static void test_pool(void)
         if (cut == 5) {
             _exit(4);
         }
-        cuts_pool_child_end(to);
+        rerun_pool_child_end(to);
     }
-    cuts_pool_wait(pool);
-    cuts_pool_free(pool);
+    rerun_pool_wait(pool);
+    rerun_pool_free(pool);
     lines = lines_of(out);
     g_assert_cmpuint(g_strv_length(lines), ==, 9);
     for (int cut = 1, i = 0; cut <= 7; cut++) {
@@ -187,7 +187,7 @@ static void test_text(void)
         size_t n;
         FILE *out = open_memstream(&text, &n);
 
-        cuts_text(out, rows[i][0]);
+        rerun_text(out, rows[i][0]);
         fclose(out);
         g_assert_cmpstr(text, ==, rows[i][1]);
         free(text);

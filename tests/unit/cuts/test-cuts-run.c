@@ -5,14 +5,14 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "cuts/one.h"
-#include "cuts/pool.h"
-#include "cuts/text.h"
+#include "rerun/pool.h"
+#include "rerun/text.h"
 #include "recorded.h"
 
 /* ---- Told again, and cut ------------------------------------------------ */
 
 typedef struct {
-    CutsRecord *record;
+    RerunRecord *record;
     CutsWalk walk;
 } Told;
 
@@ -23,7 +23,8 @@ static bool told_begin(Told *told, const Recorded *r, uint32_t n,
                            .overrides = overrides, .seed = 1,
                            .store_data = true };
 
-    told->record = cuts_record_open(r->log, made_up ? NULL : r->data, error);
+    told->record = rerun_record_open(r->log, made_up ? NULL : r->data, NULL,
+                                      error);
     g_assert_nonnull(told->record);
     told->walk = (CutsWalk) { .drives = g_new0(CutsDrive, n) };
     for (uint32_t i = 0; i < n; i++) {
@@ -42,7 +43,7 @@ static void told_end(Told *told)
         cuts_drive_end(&told->walk.drives[i]);
     }
     g_free(told->walk.drives);
-    cuts_record_free(told->record);
+    rerun_record_free(told->record);
 }
 
 /* Cuts at moments first, first + every, ...: a line of each, in their order. */
@@ -50,7 +51,7 @@ static char **cut_all(Told *told, uint64_t first, uint64_t every,
                       const CutsHow *how)
 {
     FILE *out = tmpfile();
-    CutsPool *pool = cuts_pool_new(2, out);
+    RerunPool *pool = rerun_pool_new(2, out, "cut");
     g_autoptr(GError) error = NULL;
 
     while (cuts_walk_next_ns(&told->walk) != SCARP_TIME_NEVER) {
@@ -61,14 +62,14 @@ static char **cut_all(Told *told, uint64_t first, uint64_t every,
             (told->walk.moment - first) % every) {
             continue;
         }
-        g_assert_true(cuts_pool_fork(pool, told->walk.moment, &to, &error));
+        g_assert_true(rerun_pool_fork(pool, told->walk.moment, &to, &error));
         if (to) {
             cuts_one(&told->walk, how, to);
-            cuts_pool_child_end(to);
+            rerun_pool_child_end(to);
         }
     }
-    cuts_pool_wait(pool);
-    cuts_pool_free(pool);
+    rerun_pool_wait(pool);
+    rerun_pool_free(pool);
     return lines_of(out);
 }
 

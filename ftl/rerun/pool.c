@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts/pool.h"
+#include "rerun/pool.h"
 #include "scarp.h"
 
 #include <errno.h>
@@ -15,27 +15,29 @@
 typedef struct {
     pid_t pid;
     int fd; /* -1: the process has ended */
-    uint64_t cut;
+    uint64_t number;
     GString *said;
 } Child;
 
-struct CutsPool {
+struct RerunPool {
     uint32_t at_once;
     FILE *out;
+    const char *key;
     GPtrArray *children; /* in the order in which they began */
 };
 
-CutsPool *cuts_pool_new(uint32_t at_once, FILE *out)
+RerunPool *rerun_pool_new(uint32_t at_once, FILE *out, const char *key)
 {
-    CutsPool *pool = g_new0(CutsPool, 1);
+    RerunPool *pool = g_new0(RerunPool, 1);
 
     pool->at_once = at_once;
     pool->out = out;
+    pool->key = key;
     pool->children = g_ptr_array_new();
     return pool;
 }
 
-void cuts_pool_free(CutsPool *pool)
+void rerun_pool_free(RerunPool *pool)
 {
     g_assert(!pool->children->len);
     g_ptr_array_unref(pool->children);
@@ -46,7 +48,7 @@ void cuts_pool_free(CutsPool *pool)
  * Waits for the end of a child whose pipe is closed. If the child died, adds a
  * line that says so.
  */
-static void bury(Child *child)
+static void bury(const RerunPool *pool, Child *child)
 {
     int status;
 
@@ -57,14 +59,14 @@ static void bury(Child *child)
     }
     if (!WIFEXITED(status) || WEXITSTATUS(status)) {
         g_string_append_printf(
-            child->said, "{\"cut\": %" G_GUINT64_FORMAT ", \"fault\": \"the "
-            "engine died: %s %d\", \"error\": null}\n", child->cut,
+            child->said, "{\"%s\": %" G_GUINT64_FORMAT ", \"fault\": \"the "
+            "engine died: %s %d\", \"error\": null}\n", pool->key, child->number,
             WIFSIGNALED(status) ? "signal" : "status",
             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
 }
 
-static void listen_to(Child *child)
+static void listen_to(const RerunPool *pool, Child *child)
 {
     char bytes[4096];
     ssize_t n = read(child->fd, bytes, sizeof(bytes));
@@ -72,7 +74,7 @@ static void listen_to(Child *child)
     if (n > 0) {
         g_string_append_len(child->said, bytes, n);
     } else if (!n || errno != EINTR) {
-        bury(child);
+        bury(pool, child);
     }
 }
 
@@ -80,7 +82,7 @@ static void listen_to(Child *child)
  * Writes the lines of children that have ended, in the order in which the
  * children began.
  */
-static void tell_ended(CutsPool *pool)
+static void tell_ended(RerunPool *pool)
 {
     while (pool->children->len) {
         Child *child = pool->children->pdata[0];
@@ -96,7 +98,7 @@ static void tell_ended(CutsPool *pool)
     }
 }
 
-static void listen_to_all(CutsPool *pool)
+static void listen_to_all(RerunPool *pool)
 {
     guint n = pool->children->len;
     g_autofree struct pollfd *fds = g_new0(struct pollfd, n);
@@ -111,13 +113,13 @@ static void listen_to_all(CutsPool *pool)
     }
     for (guint i = 0; i < n; i++) {
         if (fds[i].revents) {
-            listen_to(pool->children->pdata[i]);
+            listen_to(pool, pool->children->pdata[i]);
         }
     }
     tell_ended(pool);
 }
 
-static uint32_t alive(const CutsPool *pool)
+static uint32_t alive(const RerunPool *pool)
 {
     uint32_t n = 0;
 
@@ -127,7 +129,7 @@ static uint32_t alive(const CutsPool *pool)
     return n;
 }
 
-bool cuts_pool_fork(CutsPool *pool, uint64_t cut, FILE **out, GError **error)
+bool rerun_pool_fork(RerunPool *pool, uint64_t number, FILE **out, GError **error)
 {
     Child *child;
     int fds[2];
@@ -150,7 +152,8 @@ bool cuts_pool_fork(CutsPool *pool, uint64_t cut, FILE **out, GError **error)
     }
     if (pid < 0) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                    "cut %" G_GUINT64_FORMAT ": no process for it: %s", cut,
+                    "%s %" G_GUINT64_FORMAT ": no process for it: %s", pool->key,
+                    number,
                     g_strerror(errno));
         return false;
     }
@@ -161,20 +164,20 @@ bool cuts_pool_fork(CutsPool *pool, uint64_t cut, FILE **out, GError **error)
     }
     close(fds[1]);
     child = g_new0(Child, 1);
-    *child = (Child) { .pid = pid, .fd = fds[0], .cut = cut,
+    *child = (Child) { .pid = pid, .fd = fds[0], .number = number,
                        .said = g_string_new(NULL) };
     g_ptr_array_add(pool->children, child);
     return true;
 }
 
-void cuts_pool_child_end(FILE *out)
+void rerun_pool_child_end(FILE *out)
 {
     int status = fflush(out) ? 1 : 0;
 
     _exit(status);
 }
 
-void cuts_pool_wait(CutsPool *pool)
+void rerun_pool_wait(RerunPool *pool)
 {
     while (pool->children->len) {
         listen_to_all(pool);

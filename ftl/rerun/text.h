@@ -3,13 +3,13 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef SCARP_CUTS_TEXT_H
-#define SCARP_CUTS_TEXT_H
+#ifndef SCARP_RERUN_TEXT_H
+#define SCARP_RERUN_TEXT_H
 
 #include <stdio.h>
 
 /* Writes UTF-8 text as a JSON string with its quotes; NULL: null. */
-static inline void cuts_text(FILE *out, const char *text)
+static inline void rerun_text(FILE *out, const char *text)
 {
     if (!text) {
         fputs("null", out);
@@ -29,4 +29,4 @@ static inline void cuts_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-#endif /* SCARP_CUTS_TEXT_H */
+#endif /* SCARP_RERUN_TEXT_H */

@@ -1,21 +1,18 @@
 /*
- * A drive of a recorded run, on which the run is repeated, and NVMe's contract
- * for its contents.
+ * A drive of a recorded run whose power fails, and NVMe's contract for its
+ * contents.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef SCARP_CUTS_RERUN_H
-#define SCARP_CUTS_RERUN_H
+#ifndef SCARP_CUTS_JUDGED_H
+#define SCARP_CUTS_JUDGED_H
 
 #include "replay/contract.h"
-#include "cuts/record.h"
+#include "rerun/rerun.h"
 
 typedef struct {
-    ScarpDrive *drive;
-    const CutsRecord *record;
-    guint at;                /* the next row to submit */
-    GPtrArray *flying, *idle; /* commands under way, and unused ones */
-    bool is_volatile;         /* completed writes need not be durable */
+    Rerun run;
+    bool is_volatile; /* completed writes need not be durable */
     /* The members below are set only if the drive is judged. */
     ScarpContract *contract;
     uint32_t *last; /* [sector]: last completed write; 0: none */
@@ -29,19 +26,12 @@ typedef struct {
 
 /*
  * Makes the drive, with its clock at the time at which the run began. judged:
- * the contract is kept, too.
+ * the contract is kept, too, and d must stay where it is.
  */
-bool cuts_drive_begin(CutsDrive *d, const CutsRecord *record,
+bool cuts_drive_begin(CutsDrive *d, const RerunRecord *record,
                       const ScarpConfig *config, bool judged, GError **error);
 void cuts_drive_end(CutsDrive *d);
 
-/* Returns the time of the next event or command; SCARP_TIME_NEVER: none. */
-int64_t cuts_drive_next_ns(const CutsDrive *d);
-/*
- * Runs the drive up to now_ns. False, with *error set: a command ended at
- * another time than in the run.
- */
-bool cuts_drive_run(CutsDrive *d, int64_t now_ns, GError **error);
 /*
  * Ends the host's submissions. Commands under way then may or may not be done.
  */
@@ -57,10 +47,10 @@ static inline uint32_t cuts_id(guint row)
 }
 static inline uint32_t cuts_id_before(const CutsDrive *d)
 {
-    return d->record->rows->len + 1;
+    return d->run.record->rows->len + 1;
 }
 
 /* Copies the sector's contents before the run to out. */
 void cuts_drive_before(const CutsDrive *d, uint64_t sector, void *out);
 
-#endif /* SCARP_CUTS_RERUN_H */
+#endif /* SCARP_CUTS_JUDGED_H */

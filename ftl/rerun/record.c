@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "cuts/record.h"
+#include "rerun/record.h"
 
 #include <string.h>
 
@@ -23,7 +23,8 @@ typedef struct {
 static void keep_row(void *opaque, const CmdLogRow *in)
 {
     Reading *reading = opaque;
-    CutsRow row = { .cmd = *in, .data_at = reading->data_bytes };
+    RerunRow row = { .cmd = *in, .data_at = reading->data_bytes,
+                     .ended_as = reading->rows->len };
 
     g_array_append_val(reading->rows, row);
     reading->data_bytes += is_write(in) ? in->length_bytes : 0;
@@ -31,8 +32,8 @@ static void keep_row(void *opaque, const CmdLogRow *in)
 
 static int by_submission(gconstpointer a, gconstpointer b)
 {
-    const CmdLogRow *x = &((const CutsRow *)a)->cmd;
-    const CmdLogRow *y = &((const CutsRow *)b)->cmd;
+    const CmdLogRow *x = &((const RerunRow *)a)->cmd;
+    const CmdLogRow *y = &((const RerunRow *)b)->cmd;
     uint32_t first = x->order & CMDLOG_ORDER_MASK;
     uint32_t second = y->order & CMDLOG_ORDER_MASK;
 
@@ -42,7 +43,7 @@ static int by_submission(gconstpointer a, gconstpointer b)
     return (first > second) - (first < second);
 }
 
-static bool map_data(CutsRecord *record, const char *path, uint64_t bytes,
+static bool map_data(RerunRecord *record, const char *path, uint64_t bytes,
                      GError **error)
 {
     uint64_t length;
@@ -70,45 +71,48 @@ static bool map_data(CutsRecord *record, const char *path, uint64_t bytes,
     return true;
 }
 
-CutsRecord *cuts_record_open(const char *path, const char *data_path,
-                             GError **error)
+RerunRecord *rerun_record_open(const char *path, const char *data_path,
+                               const char *changes_path, GError **error)
 {
-    CutsRecord *record = g_new0(CutsRecord, 1);
+    RerunRecord *record = g_new0(RerunRecord, 1);
     Reading reading = { 0 };
 
     record->path = path;
-    record->rows = g_array_new(false, false, sizeof(CutsRow));
+    record->rows = g_array_new(false, false, sizeof(RerunRow));
     reading.rows = record->rows;
-    if (!cmdlog_each(path, keep_row, &reading, error) ||
+    record->changes = changes_path ? changes_read(changes_path, error) : NULL;
+    if ((changes_path && !record->changes) ||
+        !cmdlog_each(path, keep_row, &reading, error) ||
         (data_path && !map_data(record, data_path, reading.data_bytes, error))) {
-        cuts_record_free(record);
+        rerun_record_free(record);
         return NULL;
     }
     if (!record->rows->len) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
                     "%s: no command was recorded", path);
-        cuts_record_free(record);
+        rerun_record_free(record);
         return NULL;
     }
     g_array_sort(record->rows, by_submission);
     return record;
 }
 
-void cuts_record_free(CutsRecord *record)
+void rerun_record_free(RerunRecord *record)
 {
     g_array_unref(record->rows);
+    g_clear_pointer(&record->changes, g_array_unref);
     g_clear_pointer(&record->file, g_mapped_file_unref);
     g_free(record);
 }
 
-bool cuts_record_fits(const CutsRecord *record, const ScarpDrive *drive,
+bool rerun_record_fits(const RerunRecord *record, const ScarpDrive *drive,
                       GError **error)
 {
     uint64_t drive_bytes = scarp_drive_logical_bytes(drive);
     uint32_t streams = scarp_drive_streams(drive);
 
     for (guint i = 0; i < record->rows->len; i++) {
-        const CmdLogRow *cmd = &cuts_row(record, i)->cmd;
+        const CmdLogRow *cmd = &rerun_row(record, i)->cmd;
 
         if (cmd->offset_bytes % SCARP_SECTOR_BYTES ||
             cmd->length_bytes % SCARP_SECTOR_BYTES ||
@@ -127,10 +131,10 @@ bool cuts_record_fits(const CutsRecord *record, const ScarpDrive *drive,
     return true;
 }
 
-void cuts_record_sector(const CutsRecord *record, guint number, uint64_t sector,
+void rerun_record_sector(const RerunRecord *record, guint number, uint64_t sector,
                         void *out)
 {
-    const CutsRow *row = cuts_row(record, number);
+    const RerunRow *row = rerun_row(record, number);
     uint64_t mark[2] = { number + 1, sector };
 
     if (record->file) {

@@ -1,0 +1,34 @@
+/*
+ * Child processes that each try one instant of a run, at most at_once at a
+ * time. Their lines are written in the order in which they began.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_RERUN_POOL_H
+#define SCARP_RERUN_POOL_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct RerunPool RerunPool;
+
+/* key: the member of a line that has the number of its instant. */
+RerunPool *rerun_pool_new(uint32_t at_once, FILE *out, const char *key);
+/* Frees the pool. All its processes have ended. */
+void rerun_pool_free(RerunPool *pool);
+
+/*
+ * Waits until fewer than at_once processes run, and forks. In the child *out
+ * takes lines, and the child ends by rerun_pool_child_end(). In the parent *out
+ * is NULL. If the child dies, a line has its number. False, with *error set: the
+ * host has no process left.
+ */
+bool rerun_pool_fork(RerunPool *pool, uint64_t number, FILE **out, GError **error);
+void rerun_pool_child_end(FILE *out) G_GNUC_NORETURN;
+
+/* Waits until all processes have ended. */
+void rerun_pool_wait(RerunPool *pool);
+
+#endif /* SCARP_RERUN_POOL_H */

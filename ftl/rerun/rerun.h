@@ -1,0 +1,65 @@
+/*
+ * A drive on which a recorded run is repeated, from the run's commands and
+ * changes alone. Programs fork while it goes on: each fork is an instant of the
+ * run.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_RERUN_RERUN_H
+#define SCARP_RERUN_RERUN_H
+
+#include "rerun/record.h"
+
+/* Called for each row's command; any may be NULL. */
+typedef struct {
+    void (*submitted)(void *opaque, const ScarpCmd *cmd, guint row);
+    void (*ended)(void *opaque, const ScarpCmd *cmd, guint row);
+    void *opaque;
+} RerunListener;
+
+typedef struct {
+    ScarpDrive *drive;
+    const RerunRecord *record;
+    RerunListener listener;
+    guint at;      /* the next row to submit */
+    guint changed; /* changes of the record that were made */
+    GPtrArray *flying, *idle; /* commands */
+    bool stores;   /* writes have their bytes */
+    /*
+     * True: each command must end at its recorded time. False: the run has
+     * become another one; commands keep their times, but wait while
+     * most_in_flight are under way.
+     */
+    bool exact;
+    uint32_t most_in_flight;
+} Rerun;
+
+/*
+ * Makes the drive of config, at the time at which the run began. False and
+ * *error set: there is no such drive, or it cannot take the run's commands.
+ */
+bool rerun_begin(Rerun *r, const RerunRecord *record,
+                 const ScarpConfig *config, GError **error);
+void rerun_end(Rerun *r);
+
+/*
+ * Returns the time of the next event, command or change; SCARP_TIME_NEVER:
+ * none is left.
+ */
+int64_t rerun_next_ns(const Rerun *r);
+/*
+ * Runs up to now_ns. False and *error set: a command ended at another time than
+ * in the run, or a change cannot be made.
+ */
+bool rerun_run(Rerun *r, int64_t now_ns, GError **error);
+/*
+ * Takes the commands that have completed, after the drive was changed from
+ * without. False and *error set: as rerun_run().
+ */
+bool rerun_reap(Rerun *r, GError **error);
+/* Forgets commands that are under way, and those that would come. */
+void rerun_leave(Rerun *r);
+/* Returns the row of the oldest command under way; the next one: none is. */
+guint rerun_oldest(const Rerun *r);
+
+#endif /* SCARP_RERUN_RERUN_H */

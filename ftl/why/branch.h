@@ -1,0 +1,52 @@
+/*
+ * A branch: the run from an instant on, with another scheme, without
+ * collections, or with a larger buffer. It has a process of its own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_WHY_BRANCH_H
+#define SCARP_WHY_BRANCH_H
+
+#include "why/survey.h"
+
+typedef enum {
+    WHY_CONTROL, /* nothing changes: the run itself */
+    WHY_UNDER,   /* another scheme */
+    WHY_WITHOUT, /* no collection begins until the commands have ended */
+    WHY_WITH,    /* a larger write buffer */
+} WhyKind;
+
+typedef struct {
+    WhyKind kind;
+    const char *text;   /* as asked for */
+    const char *scheme; /* WHY_UNDER */
+    const char *params; /* WHY_UNDER, or NULL */
+    uint64_t bytes;     /* WHY_WITH */
+} WhyBranch;
+
+/* Commands behind one chain of collections, which are answered at once. */
+typedef struct {
+    guint number;       /* from 1 on */
+    int chain;          /* in WhySurvey.chains; -1: none */
+    GArray *asked;      /* WhyAsked */
+    int64_t at_ns;      /* the instant */
+    int64_t until_ns;   /* end of the window that is accounted for */
+} WhyEpisode;
+
+/* What the branches of all episodes need. */
+typedef struct {
+    const WhySurvey *survey;
+    const char *logs;  /* folder for the branches' logs, or NULL */
+    const char *trace; /* start of the paths of timelines, or NULL */
+} WhyHow;
+
+/*
+ * Continues the run from the episode's instant, at which it is, and writes a
+ * line of JSON about it: docs/why.md has its members.
+ */
+void why_branch(Rerun *run, const WhyEpisode *episode, const WhyBranch *branch,
+                const WhyHow *how, guint number, FILE *out);
+
+const char *why_kind_name(WhyKind kind);
+
+#endif /* SCARP_WHY_BRANCH_H */

@@ -1,0 +1,46 @@
+/*
+ * The first repetition of a run: that it is the run, what its dies collected,
+ * and which die each command asked for waited for.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_WHY_SURVEY_H
+#define SCARP_WHY_SURVEY_H
+
+#include "rerun/rerun.h"
+
+#define WHY_NOWHERE UINT32_MAX
+
+/*
+ * Collections of one die, each begun no later than the one before had ended.
+ */
+typedef struct {
+    int64_t begin_ns, end_ns;
+    uint32_t die, n_runs;
+    uint32_t moved_units;
+} WhyChain;
+
+/* A command that is asked for. */
+typedef struct {
+    guint row;
+    uint32_t die;  /* that it waited for; WHY_NOWHERE: it needed none */
+    int chain;     /* in WhySurvey.chains; -1: behind none */
+} WhyAsked;
+
+typedef struct {
+    GArray *asked;  /* WhyAsked */
+    GArray *chains; /* WhyChain, by die, then by time */
+    guint *by_end;  /* the rows in the order of completion */
+    uint32_t most_in_flight;
+    int64_t end_ns; /* the last completion */
+} WhySurvey;
+
+/*
+ * Repeats the whole run on the drive of config. rows: those asked for. False
+ * and *error set: it is not that run.
+ */
+bool why_survey(WhySurvey *survey, const RerunRecord *record,
+                const ScarpConfig *config, const GArray *rows, GError **error);
+void why_survey_clear(WhySurvey *survey);
+
+#endif /* SCARP_WHY_SURVEY_H */

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp why`: branches of a run against logs of their own, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+
+import timeline  # noqa: E402
+from scarplib.build import replayer  # noqa: E402
+from scarplib.device_logs import changes, command_log, gc_log, log_file  # noqa: E402
+from scarplib.drive.start import said  # noqa: E402
+from scarplib.why import verdict  # noqa: E402
+
+DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
+SCRIPT = ROOT / "scripts" / "scarp"
+BUFFER = "controller.buffer_bytes=65536"
+SWITCHES = (
+    changes.Change(60_000_000, None, "scheme", "pgc"),
+    changes.Change(120_000_000, None, "scheme", "gftl", "gftl_floor=2"),
+)
+
+
+class Why(unittest.TestCase):
+    """Runs as a guest would have left them: without power cuts, one of them switched twice."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.top = Path(folder.name)
+        cls.image = cls.top / "drive.img"
+        cls.replay("-d", DRIVE, "-o", BUFFER, "--age", 900, "--save", cls.image)
+        schemes = {"baseline": {}, "pgc": {}, "switched": {}}
+        (cls.top / "summary.json").write_text(
+            json.dumps(
+                {
+                    "schemes": schemes,
+                    "columns": {"switched": "baseline"},
+                    "start": [["image", said(cls.image, cls.top)]],
+                }
+            )
+        )
+        for name in ("baseline", "switched"):
+            (cls.top / name).mkdir()
+        changes.write(cls.top / "switched" / changes.NAME, SWITCHES)
+        load = ("-m", "closed", "-q", 8, "gen:mixed,requests=1500")
+        cls.run_log = cls.top / "baseline" / "cmd.bin"
+        cls.replay("-i", cls.image, "--cmd-log", cls.run_log, *load)
+        switched = cls.top / "switched"
+        words = ("--changes", switched / changes.NAME, "--cmd-log", switched / "cmd.bin")
+        cls.replay("-i", cls.image, *words, *load)
+
+    @classmethod
+    def replay(cls, *arguments: object) -> None:
+        command = [str(replayer.ensure_replay()), "--quiet", "--json", "/dev/null"]
+        done = subprocess.run([*command, *map(str, arguments)], capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    def why(self, *words: object) -> subprocess.CompletedProcess[str]:
+        command = [str(SCRIPT), "why", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def answer(self, *words: object) -> dict[str, Any]:
+        done = self.why(*words, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def refused(self, *words: object) -> str:
+        done = self.why(*words)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        return done.stderr
+
+    def check_sums(self, answer: dict[str, Any], logs: Path, fact: Path) -> None:
+        """Everything of the windows again, from the branches' own logs."""
+        # Rows of the same order are the same command.
+        run = {row[8]: row for row in command_log.command_rows(fact)}
+        kinds = len(answer["episodes"][0]["branches"]) + 1
+        for episode in answer["episodes"]:
+            first, until = episode["at_ns"], episode["until_ns"]
+            asked = {c["order"] for c in episode["commands"]}
+            branches = [{"kind": "control", **episode["control"]}, *episode["branches"]]
+            for i, branch in enumerate(branches, 1):
+                number = (episode["episode"] - 1) * kinds + i
+                name = f"{episode['episode']}-{number}-{branch['kind']}"
+                rows = {r[8]: r for r in command_log.command_rows(logs / f"{name}-cmd.bin")}
+                window = [o for o, r in run.items() if r[1] > first and r[0] < until]
+                gained = {o: (rows[o][1] - rows[o][0]) - (run[o][1] - run[o][0]) for o in window}
+                others = [gained[o] for o in window if o & command_log.ORDER_SEQ not in asked]
+                said = branch["window"]
+                self.assertEqual(said["commands"], len(window))
+                self.assertEqual(said["branch_ns"] - said["fact_ns"], sum(gained.values()))
+                self.assertEqual(said["held_ns"], sum(rows[o][0] - run[o][0] for o in window))
+                self.assertEqual(said["slower"]["ns"], sum(g for g in others if g > 0))
+                self.assertEqual(said["faster"]["commands"], sum(g < 0 for g in others))
+                total = said["asked_ns"] + said["slower"]["ns"] + said["faster"]["ns"]
+                self.assertEqual(total, sum(gained.values()))
+                if said["worst"]:
+                    self.assertEqual(said["worst"]["ns"], max(others))
+                self.check_in_flight(answer, branch, list(rows.values()), list(run.values()), first)
+                self.check_exact(branch, rows, run, first)
+                runs = gc_log.read_gc_runs(logs / f"{name}-gc.bin")
+                in_window = [x for x in runs if first < x.end <= until]
+                self.assertEqual(branch["owed"]["collections"], len(in_window))
+
+    def check_in_flight(
+        self,
+        answer: dict[str, Any],
+        branch: dict[str, Any],
+        rows: list[tuple[Any, ...]],
+        run: list[tuple[Any, ...]],
+        first: int,
+    ) -> None:
+        """No branch has more commands in flight than the run had at once."""
+        ended = [row for row in run if row[1] <= first]
+        edges = [edge for r in (*rows, *ended) for edge in ((r[0], 1), (r[1], -1))]
+        depth = deepest = 0
+        for _, change in sorted(edges):
+            depth += change
+            deepest = max(deepest, depth)
+        self.assertLessEqual(deepest, answer["most_in_flight"])
+        self.assertLessEqual(branch["most_in_flight"], answer["most_in_flight"])
+
+    def check_exact(
+        self,
+        branch: dict[str, Any],
+        rows: dict[int, tuple[Any, ...]],
+        run: dict[int, tuple[Any, ...]],
+        first: int,
+    ) -> None:
+        """Exact is what ended by the first completion that differs, and nothing else."""
+        changed = [
+            min(row[1], run[order][1]) for order, row in rows.items() if row[1] != run[order][1]
+        ]
+        self.assertEqual(branch["differs_ns"], min(changed, default=None))
+        for command in branch["commands"]:
+            order = next(o for o in rows if o & command_log.ORDER_SEQ == command["order"])
+            exact = not changed or rows[order][1] <= min(changed)
+            self.assertEqual(command["exact"], exact)
+            self.assertEqual(command["latency_ns"], rows[order][1] - rows[order][0])
+
+    def test_sums_are_those_of_the_logs(self) -> None:
+        for name in ("baseline", "switched"):
+            with self.subTest(name):
+                folder, logs = self.top / name, self.top / f"logs-{name}"
+                answer = self.answer(
+                    *(folder, "--slowest", 6, "--under", "pgc,gftl,ideal,hios-2"),
+                    *("--without", "collections", "--with", "controller.buffer_bytes=262144"),
+                    *("--logs", logs),
+                )
+                self.assertEqual(sum(len(e["commands"]) for e in answer["episodes"]), 6)
+                self.check_sums(answer, logs, folder / "cmd.bin")
+                saved = [b for e in answer["episodes"] for b in e["branches"]]
+                self.assertTrue(any(b["verdict"] != verdict.NOTHING for b in saved))
+                self.assertTrue(any(b["differs_ns"] for b in saved))
+
+    def test_an_unchanged_branch_is_the_run(self) -> None:
+        """The run's own scheme is what runs already: nothing may become another."""
+        answer = self.answer(self.top / "baseline", "--slowest", 5, "--under", "baseline")
+        for episode in answer["episodes"]:
+            (same,) = episode["branches"]
+            self.assertIsNone(same["differs_ns"])
+            self.assertEqual(same["verdict"], verdict.NOTHING)
+            self.assertEqual(same["window"], episode["control"]["window"])
+
+    def test_the_instant_is_before_the_chain(self) -> None:
+        rows = self.top / "gc.bin"
+        again = self.top / "again.bin"
+        self.replay("-i", self.image, "--gc-log", rows, "--cmd-log", again, self.run_log)
+        runs = sorted(gc_log.read_gc_runs(rows), key=lambda run: run.begin)
+        answer = self.answer(self.top / "baseline", "--slowest", 4, "--without", "collections")
+        for episode in answer["episodes"]:
+            chain = episode["chain"]
+            self.assertEqual(episode["at_ns"], chain["begin_ns"] - 1)
+            here = [run for run in runs if run.die == chain["die"]]
+            inside = [r for r in here if chain["begin_ns"] <= r.begin <= chain["end_ns"]]
+            self.assertEqual(len(inside), chain["collections"])
+            before = [r.end for r in here if r.begin < chain["begin_ns"]]
+            self.assertTrue(all(end < chain["begin_ns"] for end in before))
+            for command in episode["commands"]:
+                self.assertLess(chain["begin_ns"], command["complete_ns"])
+                self.assertGreater(chain["end_ns"], command["submit_ns"])
+
+    def test_behind_no_collection(self) -> None:
+        rows = list(command_log.command_rows(self.run_log))
+        quickest = min(rows, key=lambda row: row[1] - row[0])
+        order = quickest[8] & command_log.ORDER_SEQ
+        answer = self.answer(self.top / "baseline", "--command", order, "--under", "ideal")
+        (episode,) = answer["episodes"]
+        if episode["chain"] is None:
+            self.assertEqual(episode["at_ns"], max(quickest[0] - 1, 0))
+
+    def test_one_file_for_perfetto(self) -> None:
+        out = self.top / "fork.pftrace"
+        done = self.why(self.top / "baseline", "--slowest", 1, "--under", "pgc", "-o", out)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("ui.perfetto.dev", done.stdout)
+        tracks = set()
+        for group, name in ((1, "episode 1, in fact"), (2, "episode 1, under pgc")):
+            slices, parents = timeline.read(out, group)
+            self.assertIn(name, parents.values())
+            self.assertTrue(any(s.track == "commands" for s in slices))
+            # No track is in two groups.
+            self.assertFalse(tracks & {s.uuid for s in slices})
+            tracks |= {s.uuid for s in slices}
+
+    def test_words(self) -> None:
+        done = self.why(self.top / "baseline", "--slowest", 3)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for word in ("Episode 1", "in fact", "under pgc", "without collections", "so it is"):
+            self.assertIn(word, done.stdout)
+
+    def test_a_log_changed_by_a_nanosecond_is_refused(self) -> None:
+        for name in ("baseline", "switched"):
+            with self.subTest(name):
+                folder = self.top / name
+                log = folder / "cmd.bin"
+                whole = log.read_bytes()
+                data = bytearray(whole)
+                at = log_file.HEADER.size + 700 * command_log.LAYOUT.row.size
+                submit, complete = struct.unpack_from("<qq", data, at)
+                struct.pack_into("<q", data, at + 8, complete + 1)
+                log.write_bytes(data)
+                try:
+                    error = self.refused(folder, "--slowest", 1)
+                    for number in (submit, complete, complete + 1):
+                        self.assertIn(f"{number} ns", error)
+                    words = ("--around", submit, "-o", self.top / "moment")
+                    done = subprocess.run(
+                        [str(SCRIPT), "timeline", str(folder), *map(str, words)],
+                        capture_output=True, text=True, check=False,
+                    )  # fmt: skip
+                    self.assertEqual(done.returncode, 1)
+                    self.assertIn(f"{complete + 1} ns", done.stderr)
+                finally:
+                    log.write_bytes(whole)
+
+    def test_a_switch_that_is_not_logged_is_found(self) -> None:
+        folder = self.top / "switched"
+        path = folder / changes.NAME
+        whole = path.read_text()
+        try:
+            changes.write(path, SWITCHES[:1])
+            self.assertIn("ends at", self.refused(folder, "--slowest", 1))
+            path.unlink()
+            self.assertIn("ends at", self.refused(folder, "--slowest", 1))
+        finally:
+            path.write_text(whole)
+
+    def test_what_follows_a_power_cut_is_refused(self) -> None:
+        folder = self.top / "baseline"
+        path = folder / changes.NAME
+        changes.write(path, [changes.Change(5, None, changes.POWER_CUT)])
+        try:
+            order = 1400
+            self.assertIn("power was cut at 5 ns", self.refused(folder, "--command", order))
+        finally:
+            path.unlink()
+
+    def test_bad_input(self) -> None:
+        folder = self.top / "baseline"
+        for words, says in (
+            ((self.top, "--slowest", 1), "not a scheme's folder of a run"),
+            ((folder, "--under", "nonsense"), "scheme=nonsense: unknown"),
+            ((folder, "--under", "dynamic"), "keeps its kind of write allocation"),
+            ((folder, "--under", "pgc,pgc"), "--under: 'pgc' is named twice"),
+            ((folder, "--without", "erases"), "--without=erases"),
+            ((folder, "--with", "ftl.unit_bytes=4096"), "cannot change in a running drive"),
+            ((folder, "--with", "controller.buffer_bytes=4096"), "can only be made larger"),
+            ((folder, "--with", "controller.buffer_bytes=1"), "can only be made larger"),
+            ((folder, "--command", 99999), "has no command of this order"),
+            ((folder, "--command", 7, "--command", 7), "given twice"),
+            ((folder, "--at", "soon"), "--at=soon"),
+            ((folder, "--command", 7, "--at", "9999999999ns"), "had ended at"),
+        ):
+            with self.subTest(words):
+                self.assertIn(says, self.refused(*words))
+
+    def test_a_command_that_never_ended_in_the_guest(self) -> None:
+        folder = self.top / "baseline"
+        log = folder / "cmd.bin"
+        whole = log.read_bytes()
+        data = bytearray(whole)
+        # The status of the last row.
+        at = len(data) - command_log.LAYOUT.row.size
+        row = command_log.LAYOUT.row.unpack_from(data, at)
+        data[at + 29] |= command_log.UNSEEN
+        log.write_bytes(data)
+        try:
+            order = row[8] & command_log.ORDER_SEQ
+            self.assertIn("never ended in the guest", self.refused(folder, "--command", order))
+        finally:
+            log.write_bytes(whole)
+
+
+if __name__ == "__main__":
+    unittest.main()
