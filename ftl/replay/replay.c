@@ -198,7 +198,7 @@ static bool reap(Replay *r, GError **error)
     while ((cmd = scarp_reap(r->drive))) {
         Slot *slot = cmd->opaque;
 
-        /* What would have come then may have delayed it. */
+        /* Later commands, which are not sent here, may have delayed it. */
         if (r->o->exact && cmd->complete_ns < r->over_ns &&
             !cmdlog_ended(r->o->exact, cmd, slot->logged_ns, error)) {
             return false;

@@ -16,7 +16,7 @@ typedef struct {
     bool exact;
 } Row;
 
-/* What the drive has, and has done, at one time. */
+/* Free blocks that the drive has, and collections that it has done. */
 typedef struct {
     uint64_t free_blocks, gc_runs, moved_units;
 } Owed;
@@ -31,7 +31,7 @@ typedef struct {
     guint asked_rest;    /* of the commands asked for */
     guint n_ended;       /* completions so far, those before the instant too */
     int64_t differs_ns;  /* the first completion that differs; NEVER */
-    int64_t held_until_ns; /* no collection may begin by itself until then */
+    int64_t hold_until_ns; /* no collection may begin by itself until then */
     uint32_t most_in_flight;
     uint64_t forced;     /* collections that began all the same */
     Owed before, after;
@@ -108,8 +108,8 @@ static void ended(void *opaque, const ScarpCmd *cmd, guint row)
     b->row[row - b->first].complete_ns = cmd->complete_ns;
     b->row[row - b->first].exact = cmd->complete_ns <= b->differs_ns;
     b->rest--;
-    if (is_asked(b, row) && !--b->asked_rest && b->held_until_ns) {
-        b->held_until_ns = cmd->complete_ns;
+    if (is_asked(b, row) && !--b->asked_rest && b->hold_until_ns) {
+        b->hold_until_ns = cmd->complete_ns;
         scarp_hold_collections(b->run->drive, cmd->complete_ns);
     }
 }
@@ -146,7 +146,7 @@ static void gc_done(void *opaque, const ScarpGcRun *run)
         gclog_write(b->gc_log, run);
     }
     b->forced += run->begin_ns > b->episode->at_ns &&
-                 run->begin_ns < b->held_until_ns;
+                 run->begin_ns < b->hold_until_ns;
 }
 
 /* ---- Files -------------------------------------------------------------- */
@@ -262,7 +262,7 @@ static void set_rows(Branch *b)
 
         b->row[i].submit_ns = cmd->submit_ns;
         if (b->first + i < b->run->at && ended_as < b->n_ended) {
-            /* It had ended: it is neither slower nor faster. */
+            /* The command had ended: it is neither slower nor faster. */
             b->row[i].complete_ns = cmd->complete_ns;
             b->row[i].exact = true;
         } else {
@@ -290,7 +290,7 @@ static bool change(Branch *b, const WhyBranch *branch, GError **error)
         }
         break;
     case WHY_WITHOUT:
-        b->held_until_ns = SCARP_TIME_NEVER;
+        b->hold_until_ns = SCARP_TIME_NEVER;
         scarp_hold_collections(run->drive, SCARP_TIME_LAST);
         break;
     case WHY_WITH:
@@ -333,7 +333,7 @@ static void tell_asked(const Branch *b, FILE *out)
         const Row *row = &b->row[number - b->first];
 
         fprintf(out, "%s{\"order\": %u, \"latency_ns\": %" G_GINT64_FORMAT
-                ", \"held_ns\": %" G_GINT64_FORMAT ", \"exact\": %s}",
+                ", \"waited_ns\": %" G_GINT64_FORMAT ", \"exact\": %s}",
                 i ? ", " : "", cmd->order & CMDLOG_ORDER_MASK,
                 row->complete_ns - row->submit_ns,
                 row->submit_ns - cmd->submit_ns, row->exact ? "true" : "false");
@@ -341,9 +341,9 @@ static void tell_asked(const Branch *b, FILE *out)
     fputs("]", out);
 }
 
-/* Who paid: sums over the window's rows, in fact and in the branch. */
+/* Sums over the window's rows, in fact and in the branch: who paid. */
 typedef struct {
-    int64_t fact_ns, branch_ns, held_ns;
+    int64_t fact_ns, branch_ns, waited_ns;
     int64_t asked_ns, faster_ns, slower_ns; /* branch less fact */
     guint n, n_faster, n_slower, worst;
     int64_t worst_ns; /* the most that one lost */
@@ -364,7 +364,7 @@ static Paid paid(const Branch *b)
         p.n++;
         p.fact_ns += fact_ns;
         p.branch_ns += ns;
-        p.held_ns += b->row[i].submit_ns - cmd->submit_ns;
+        p.waited_ns += b->row[i].submit_ns - cmd->submit_ns;
         if (is_asked(b, b->first + i)) {
             p.asked_ns += ns - fact_ns;
             continue;
@@ -387,11 +387,11 @@ static void tell_paid(const Branch *b, FILE *out)
 
     fprintf(out, ", \"window\": {\"commands\": %u, \"fact_ns\": %"
             G_GINT64_FORMAT ", \"branch_ns\": %" G_GINT64_FORMAT
-            ", \"held_ns\": %" G_GINT64_FORMAT ", \"asked_ns\": %"
+            ", \"waited_ns\": %" G_GINT64_FORMAT ", \"asked_ns\": %"
             G_GINT64_FORMAT ", \"faster\": {\"commands\": %u, \"ns\": %"
             G_GINT64_FORMAT "}, \"slower\": {\"commands\": %u, \"ns\": %"
             G_GINT64_FORMAT "}, \"worst\": ", p.n, p.fact_ns, p.branch_ns,
-            p.held_ns, p.asked_ns, p.n_faster, p.faster_ns, p.n_slower,
+            p.waited_ns, p.asked_ns, p.n_faster, p.faster_ns, p.n_slower,
             p.slower_ns);
     if (p.worst < b->n_rows) {
         const CmdLogRow *cmd = &rerun_row(b->run->record,

@@ -33,7 +33,7 @@ typedef struct {
     int64_t until_ns;   /* end of the window that is accounted for */
 } WhyEpisode;
 
-/* What the branches of all episodes need. */
+/* The survey and the outputs, which all branches share. */
 typedef struct {
     const WhySurvey *survey;
     const char *logs;  /* folder for the branches' logs, or NULL */

@@ -17,7 +17,7 @@ static int64_t latency_ns(const CmdLogRow *cmd)
     return cmd->complete_ns - cmd->submit_ns;
 }
 
-/* ---- Which commands ----------------------------------------------------- */
+/* ---- Commands asked for ------------------------------------------------- */
 
 static int by_latency(gconstpointer a, gconstpointer b, gpointer record)
 {

@@ -18,7 +18,7 @@
 
 static char *description, *scheme, *params, *image, *cmd_log, *changes_path,
             *at_text, *logs, *trace;
-static char **overrides, **orders, **unders, **withs, **withouts;
+static char **overrides, **orders, **schemes, **larger, **stopped;
 static int64_t seed = 1, slowest, jobs = 1, from_ns, to_ns = SCARP_TIME_LAST;
 static gboolean version;
 
@@ -47,12 +47,12 @@ static const GOptionEntry entries[] = {
       "--slowest: none submitted after", "NS" },
     { "at", 0, 0, G_OPTION_ARG_STRING, &at_text,
       "the instant (before the first collection of the chain)", "NS" },
-    { "under", 0, 0, G_OPTION_ARG_STRING_ARRAY, &unders,
+    { "under", 0, 0, G_OPTION_ARG_STRING_ARRAY, &schemes,
       "a branch with another scheme; repeatable", "NAME[:KEY=VALUE:...]" },
-    { "without", 0, 0, G_OPTION_ARG_STRING_ARRAY, &withouts,
+    { "without", 0, 0, G_OPTION_ARG_STRING_ARRAY, &stopped,
       "a branch in which none begins until the commands have ended",
       "collections" },
-    { "with", 0, 0, G_OPTION_ARG_STRING_ARRAY, &withs,
+    { "with", 0, 0, G_OPTION_ARG_STRING_ARRAY, &larger,
       "a branch with a larger buffer; repeatable",
       "controller.buffer_bytes=N" },
     { "logs", 0, 0, G_OPTION_ARG_FILENAME, &logs,
@@ -115,10 +115,10 @@ static GArray *branches_asked(GError **error)
 
     g_array_set_clear_func(branches, clear_branch);
     g_array_append_val(branches, control);
-    for (char **text = unders; text && *text; text++) {
+    for (char **text = schemes; text && *text; text++) {
         add_under(branches, *text);
     }
-    for (char **text = withouts; text && *text; text++) {
+    for (char **text = stopped; text && *text; text++) {
         WhyBranch branch = { .kind = WHY_WITHOUT, .text = *text };
 
         if (strcmp(*text, "collections")) {
@@ -129,7 +129,7 @@ static GArray *branches_asked(GError **error)
         }
         g_array_append_val(branches, branch);
     }
-    for (char **text = withs; text && *text; text++) {
+    for (char **text = larger; text && *text; text++) {
         if (!add_with(branches, *text, error)) {
             return NULL;
         }
@@ -145,7 +145,7 @@ static bool may_grow(const ScarpConfig *config, const WhyBranch *branch,
                                             ? config->overrides : "",
                                             config->overrides ? "," : "",
                                             branch->text);
-    ScarpConfig larger = *config;
+    ScarpConfig grown = *config;
     ScarpDrive *drive;
 
     if (!has_bytes || branch->bytes < has_bytes) {
@@ -156,8 +156,8 @@ static bool may_grow(const ScarpConfig *config, const WhyBranch *branch,
                     : ", none, and a running drive cannot get one");
         return false;
     }
-    larger.overrides = keys;
-    drive = scarp_drive_new(&larger, error);
+    grown.overrides = keys;
+    drive = scarp_drive_new(&grown, error);
     if (drive) {
         scarp_drive_free(drive);
     }

@@ -101,7 +101,7 @@ class Why(unittest.TestCase):
                 said = branch["window"]
                 self.assertEqual(said["commands"], len(window))
                 self.assertEqual(said["branch_ns"] - said["fact_ns"], sum(gained.values()))
-                self.assertEqual(said["held_ns"], sum(rows[o][0] - run[o][0] for o in window))
+                self.assertEqual(said["waited_ns"], sum(rows[o][0] - run[o][0] for o in window))
                 self.assertEqual(said["slower"]["ns"], sum(g for g in others if g > 0))
                 self.assertEqual(said["faster"]["commands"], sum(g < 0 for g in others))
                 total = said["asked_ns"] + said["slower"]["ns"] + said["faster"]["ns"]

@@ -21,7 +21,7 @@ def of(branch: dict[str, Any], control: dict[str, Any]) -> str:
     """Of one branch, beside the branch in which nothing changed."""
     window = branch["window"]
     saved = -window["asked_ns"]
-    others = window["slower"]["ns"] + window["faster"]["ns"] + window["held_ns"]
+    others = window["slower"]["ns"] + window["faster"]["ns"] + window["waited_ns"]
     if saved <= 0:
         return NOTHING
     if branch["owed"]["free_blocks"] < control["owed"]["free_blocks"]:

@@ -22,7 +22,7 @@ def _name(branch: dict[str, Any]) -> str:
 
 
 def _latency(command: dict[str, Any]) -> str:
-    held = f", held {human_ns(command['held_ns'])}" if command["held_ns"] else ""
+    held = f", held {human_ns(command['waited_ns'])}" if command["waited_ns"] else ""
     return human_ns(command["latency_ns"]) + ("" if command["exact"] else " ~") + held
 
 
@@ -75,7 +75,7 @@ def _paid(episode: dict[str, Any]) -> str:
         ("    others, faster", [side(b, "faster") for b in branches]),
         ("    others, slower", [side(b, "slower") for b in branches]),
         ("    the worst of them", [_worst(b) for b in branches]),
-        ("  held back by the host", [_signed(b["window"]["held_ns"]) for b in branches]),
+        ("  held back by the host", [_signed(b["window"]["waited_ns"]) for b in branches]),
         ("  collections that had to be", [str(b["forced_collections"]) if b["kind"] == "without"
                                           else "–" for b in branches]),
         ("  free blocks at its end", [_owed(b, control, "free_blocks") for b in branches]),
