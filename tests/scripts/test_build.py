@@ -414,7 +414,7 @@ class EngineSources(unittest.TestCase):
         wanted = [
             f"../{path.relative_to(ROOT)}"
             for path in sorted((ROOT / "ftl").rglob("*.c"))
-            if path.parent.name not in ("replay", "cuts")
+            if path.parent.name not in ("replay", "rerun", "cuts", "why")
         ]
         self.assertEqual(listed, wanted)
 
@@ -429,14 +429,24 @@ class EngineSources(unittest.TestCase):
 
     def test_each_program_beside_the_engine_has_its_own(self) -> None:
         own = {
-            name: {x.parent.name for x in files} & {"replay", "cuts"}
+            name: {x.parent.name for x in files} & {"replay", "rerun", "cuts", "why"}
             for name, files in (
                 ("replay", replayer.sources()),
                 ("cuts", cuts.cuts_sources()),
+                ("why", cuts.why_sources()),
                 ("library", library.sources()),
             )
         }
-        self.assertEqual(own, {"replay": {"replay"}, "cuts": {"replay", "cuts"}, "library": set()})
+        shared = {"replay", "rerun"}
+        self.assertEqual(
+            own,
+            {
+                "replay": {"replay"},
+                "cuts": {*shared, "cuts"},
+                "why": {*shared, "why"},
+                "library": set(),
+            },
+        )
 
 
 class Locked(unittest.TestCase):
