@@ -158,7 +158,7 @@ class Replay(DriveTest):
                 self.assertRegex(done.stderr, "ends at|of another run")
 
     def test_a_power_cut_is_logged(self) -> None:
-        cuts = ",overrides=nand.power_cuts=1,age=900,change-log={dir}/f0.changes"
+        cuts = ",overrides=nand.power_cuts=1;ftl.recovery=2,age=900,change-log={dir}/f0.changes"
         machine, _, ns = self.drive(more=cuts, scheme="baseline")
         for number in range(20):
             ns.write(number * 4 * KIB, bytes(4 * KIB))
