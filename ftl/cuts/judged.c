@@ -115,9 +115,7 @@ bool cuts_drive_begin(CutsDrive *d, const RerunRecord *record,
     }
     if (judged) {
         begin_contract(d);
-        d->run.listener = (RerunListener) {
-            .submitted = submitted, .ended = ended, .opaque = d,
-        };
+        rerun_listen(&d->run, (RerunListener) { submitted, ended, d });
     }
     return true;
 }

@@ -44,9 +44,8 @@ void cuts_walk_cut(CutsWalk *walk)
 
         scarp_run(d->run.drive, at_ns);
         cuts_drive_leave(d);
-        d->run.drive = scarp_power_cut(d->run.drive, NULL);
         /* cuts_drive_begin() has checked that power may fail */
-        g_assert(d->run.drive);
+        rerun_cut_power(&d->run);
     }
     walk->now_ns = at_ns;
     walk->moment = 0;

@@ -45,6 +45,28 @@ void rerun_end(Rerun *r)
     *r = (Rerun) { 0 };
 }
 
+void rerun_listen(Rerun *r, RerunListener listener)
+{
+    r->listener = listener;
+}
+
+void rerun_diverge(Rerun *r, uint32_t most_in_flight)
+{
+    r->exact = false;
+    r->most_in_flight = most_in_flight;
+}
+
+void rerun_drop_changes(Rerun *r)
+{
+    r->changed = r->record->changes ? r->record->changes->len : 0;
+}
+
+void rerun_cut_power(Rerun *r)
+{
+    r->drive = scarp_power_cut(r->drive, NULL);
+    g_assert(r->drive);
+}
+
 /* ---- Commands ----------------------------------------------------------- */
 
 static Flying *new_flying(Rerun *r)

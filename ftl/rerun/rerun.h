@@ -42,6 +42,18 @@ bool rerun_begin(Rerun *r, const RerunRecord *record,
                  const ScarpConfig *config, GError **error);
 void rerun_end(Rerun *r);
 
+/* Sets who hears of the run's commands from now on. */
+void rerun_listen(Rerun *r, RerunListener listener);
+/*
+ * Lets the run become another one: ends of commands are no longer compared, and
+ * at most most_in_flight commands are under way.
+ */
+void rerun_diverge(Rerun *r, uint32_t most_in_flight);
+/* Leaves out the changes of the record that were not made yet. */
+void rerun_drop_changes(Rerun *r);
+/* Cuts the power of the drive, which must be one whose power may fail. */
+void rerun_cut_power(Rerun *r);
+
 /*
  * Returns the time of the next event, command or change; SCARP_TIME_NEVER:
  * none is left.

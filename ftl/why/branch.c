@@ -276,14 +276,15 @@ static bool change(Branch *b, const WhyBranch *branch, GError **error)
 {
     Rerun *run = b->run;
 
-    run->exact = branch->kind == WHY_CONTROL;
-    run->most_in_flight = b->survey->most_in_flight;
+    if (branch->kind != WHY_CONTROL) {
+        rerun_diverge(run, b->survey->most_in_flight);
+    }
     switch (branch->kind) {
     case WHY_CONTROL:
         return true;
     case WHY_UNDER:
         /* The run's own later changes would end the branch's scheme. */
-        run->changed = run->record->changes ? run->record->changes->len : 0;
+        rerun_drop_changes(run);
         if (!scarp_drive_set_scheme(run->drive, branch->scheme, branch->params,
                                     error)) {
             return false;
@@ -440,7 +441,7 @@ void why_branch(Rerun *run, const WhyEpisode *episode, const WhyBranch *branch,
     observer.flash_phase = b.shown.flash_phase ? flash_phase : NULL;
     observer.gc_granted = b.shown.gc_granted ? gc_granted : NULL;
     scarp_set_observer(run->drive, &observer);
-    run->listener = (RerunListener) { submitted, ended, &b };
+    rerun_listen(run, (RerunListener) { submitted, ended, &b });
     b.most_in_flight = run->flying->len;
     if (!fault && (!change(&b, branch, &error) || !go_on(&b, &error))) {
         fault = g_strdup(error->message);

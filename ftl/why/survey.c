@@ -211,7 +211,7 @@ bool why_survey(WhySurvey *survey, const RerunRecord *record,
     begin(survey, record, rows, by_row);
     ok = rerun_begin(&run, record, config, error);
     if (ok) {
-        run.listener = (RerunListener) { submitted, ended, &looking };
+        rerun_listen(&run, (RerunListener) { submitted, ended, &looking });
         scarp_set_observer(run.drive, &observer);
         ok = repeat(&run, error);
         rerun_end(&run);
