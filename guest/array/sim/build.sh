@@ -7,9 +7,9 @@ program=$1
 shift
 libraries="glib-2.0 zlib libzstd"
 mkdir -p "$(dirname "$program")"
-# The engine is all of ftl/ but the rooms of programs, which have a main.c.  The replayer's checks of options and
-# errors are used here, too.
-programs=$(find "$top/ftl" -name main.c | sed 's|\(.*\)/main\.c|! -path \1/*|')
+# The engine is all of ftl/ but the rooms of programs, which have a main.c, and rerun, which two of them share.  The
+# replayer's checks of options and errors are used here, too.
+programs=$(echo "! -path $top/ftl/rerun/*"; find "$top/ftl" -name main.c | sed 's|\(.*\)/main\.c|! -path \1/*|')
 set -f
 # shellcheck disable=SC2086
 sources=$(find "$top/ftl" -name '*.c' \( $programs -o -path '*/replay/options.c' -o -path '*/replay/refused.c' \)
