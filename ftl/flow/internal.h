@@ -106,7 +106,8 @@ typedef struct {
     const ScarpFlashCmd *suspended;
 } ScarpWaiting;
 
-ScarpWaiting scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die);
+void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
+                          ScarpWaiting *w);
 /*
  * Returns the oldest waiter that can run and that reads go before: a suspended
  * command, a copy, a pad, or (controller.reads_first) a program. If there is
@@ -171,6 +172,14 @@ void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
 static inline bool scarp_flow_pairs(const ScarpDrive *drive)
 {
     return G_UNLIKELY(drive->desc.paired_pages == PAIRED_PAD);
+}
+
+/* False: nobody waits at the die but its own collections. */
+static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
+                                           uint32_t die)
+{
+    return scarp_nand_queued(drive, die, QUEUE_READS) ||
+           scarp_nand_programs_wait(drive, die) || scarp_flow_pairs(drive);
 }
 
 /*

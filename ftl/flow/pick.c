@@ -33,8 +33,9 @@ static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 {
     *after_reads = false;
     if (drive->desc.after_reads) {
-        ScarpWaiting w = scarp_flow_who_waits(drive, die);
+        ScarpWaiting w;
 
+        scarp_flow_who_waits(drive, die, &w);
         *after_reads = scarp_flow_read_is_next(drive, &w) &&
                        !scarp_flow_who_is_owed(drive, die, &w);
         scarp_mark_if(drive, collection_after_reads, *after_reads &&
@@ -64,14 +65,12 @@ static bool is_owed_a_page(const ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * Returns whose turn it is: the pacing's answer, but TURN_GC instead of
- * TURN_HOST if the waiter that is owed the turn depends on a collection.
+ * Returns whose turn it is: the pacing's, but TURN_GC instead of TURN_HOST if
+ * the waiter that is owed the turn depends on a collection.
  */
-static ScarpTurn turn_of(ScarpDrive *drive, uint32_t die, const ScarpWaiting *w,
-                         const ScarpFlashCmd *owed)
+static ScarpTurn overrule(const ScarpDrive *drive, ScarpTurn turn,
+                          const ScarpWaiting *w, const ScarpFlashCmd *owed)
 {
-    ScarpTurn turn = scarp_gc_turn(drive, die);
-
     if (turn == TURN_HOST && owed && (owed == w->copy || owed == w->pageless)) {
         scarp_mark(drive, collection_after_passed_reads);
         return TURN_GC;
@@ -136,8 +135,8 @@ static bool goes_before_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                      ScarpFlashCmd **cmd)
 {
-    const ScarpFlashCmd *owed;
-    bool after_reads;
+    const ScarpFlashCmd *owed = NULL;
+    bool after_reads, owes, waits;
     ScarpWaiting w;
     ScarpTurn turn;
     Choice choice;
@@ -145,34 +144,40 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     if (!start_due(drive, die, pick, &after_reads)) {
         return CHOICE_MADE;
     }
+    turn = scarp_gc_turn(drive, die);
+    waits = scarp_flow_anyone_waits(drive, die);
     /*
      * Most often neither limit is reached. Then the pacing alone decides
      * between the host and a collection, and nobody need look at the waiters.
      * PASS_PROGRAMS is not asked: a pad that programs have passed over goes
      * before programs of the host, but not before a collection.
      */
-    if (!scarp_turn_limit_reached(drive, PASS_READS, die) &&
-        !scarp_turn_limit_reached(drive, PASS_SIBLINGS, die) &&
-        goes_before_host(drive, die, pick, scarp_gc_turn(drive, die), cmd)) {
-        return CHOICE_MADE;
+    owes = waits && (scarp_turn_limit_reached(drive, PASS_READS, die) ||
+                     scarp_turn_limit_reached(drive, PASS_SIBLINGS, die));
+    if (owes) {
+        scarp_flow_who_waits(drive, die, &w);
+        owed = scarp_flow_who_is_owed(drive, die, &w);
+        if (owed && pick == PICK_READ) {
+            return CHOICE_MADE; /* no read is sensed behind the current one */
+        }
+        if (pick == PICK_ANY && is_owed_a_page(drive, die, &w, owed) &&
+            scarp_flow_redirect(drive, die)) {
+            scarp_mark(drive, redirected_when_owed);
+            return CHOICE_AGAIN;
+        }
+        turn = overrule(drive, turn, &w, owed);
     }
-    w = scarp_flow_who_waits(drive, die);
-    owed = scarp_flow_who_is_owed(drive, die, &w);
-    if (owed && pick == PICK_READ) {
-        return CHOICE_MADE; /* no read is sensed behind the current one */
-    }
-    if (pick == PICK_ANY && is_owed_a_page(drive, die, &w, owed) &&
-        scarp_flow_redirect(drive, die)) {
-        scarp_mark(drive, redirected_when_owed);
-        return CHOICE_AGAIN;
-    }
-    turn = turn_of(drive, die, &w, owed);
     if (goes_before_host(drive, die, pick, turn, cmd)) {
         return CHOICE_MADE;
     }
-    choice = choose_host(drive, die, pick, &w, owed, cmd);
-    if (choice != CHOICE_NONE) {
-        return choice;
+    if (waits) {
+        if (!owes) {
+            scarp_flow_who_waits(drive, die, &w);
+        }
+        choice = choose_host(drive, die, pick, &w, owed, cmd);
+        if (choice != CHOICE_NONE) {
+            return choice;
+        }
     }
     if (after_reads && pick == PICK_ANY) {
         scarp_mark(drive, collected_after_reads_had_gone);
@@ -194,8 +199,9 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
  */
 static ScarpFlashCmd *pick_suspended(ScarpDrive *drive, uint32_t die)
 {
-    ScarpWaiting w = scarp_flow_who_waits(drive, die);
+    ScarpWaiting w;
 
+    scarp_flow_who_waits(drive, die, &w);
     return w.read && !scarp_flow_who_is_owed(drive, die, &w)
                ? scarp_flow_take_read(drive, die, &w) : NULL;
 }

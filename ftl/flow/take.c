@@ -11,9 +11,9 @@ ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
                                     ScarpWaiting *w)
 {
     for (; w->suspended ? w->read != NULL : scarp_flow_read_is_next(drive, w);
-         *w = scarp_flow_who_waits(drive, die)) {
+         scarp_flow_who_waits(drive, die, w)) {
         const ScarpFlashCmd *passed = scarp_flow_behind_reads(drive, w);
-        ScarpFlashCmd *cmd = scarp_nand_take(drive, w->read);
+        ScarpFlashCmd *cmd = scarp_nand_take(drive, w->read, QUEUE_READS);
 
         scarp_flash_waited(drive, cmd);
         if (scarp_flow_read_start(drive, cmd)) {
@@ -47,7 +47,9 @@ ScarpFlashCmd *scarp_flow_take_program(ScarpDrive *drive, uint32_t die,
                                        const ScarpWaiting *w)
 {
     const ScarpMultiplaneOps *multiplane = drive->scheme.multiplane;
-    ScarpFlashCmd *cmd = scarp_nand_take(drive, w->program);
+    ScarpFlashCmd *cmd = scarp_nand_take(
+        drive, w->program, scarp_flash_owner(w->program) == OWNER_MAP
+                               ? QUEUE_MAP : QUEUE_PROGRAMS);
 
     if (w->pageless && scarp_flow_is_older(w->pageless, w->program)) {
         scarp_turn_passed(drive, PASS_SIBLINGS, die,
@@ -96,7 +98,7 @@ ScarpFlashCmd *scarp_flow_take_gc(ScarpDrive *drive, uint32_t die,
     if (!best || !is_of(pick, best)) {
         return NULL;
     }
-    return scarp_nand_take(drive, best);
+    return scarp_nand_take(drive, best, QUEUE_GC);
 }
 
 ScarpFlashCmd *scarp_flow_take_recovery(ScarpDrive *drive, uint32_t die,

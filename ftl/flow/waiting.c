@@ -21,51 +21,59 @@ static bool has_page(const ScarpDrive *drive, uint32_t p,
                                      scarp_flash_stream(program));
 }
 
-static void see_program(const ScarpDrive *drive, uint32_t p,
-                        const ScarpFlashCmd *head, ScarpWaiting *w)
+/* Returns the oldest first of the die's queues of the kind, or NULL. */
+static const ScarpFlashCmd *oldest(const ScarpDrive *drive, uint32_t die,
+                                   ScarpQueueKind kind)
 {
-    if (!head) {
-        return;
+    uint32_t first = scarp_die_plane(drive, die);
+    const ScarpFlashCmd *best = NULL;
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        best = older(scarp_nand_head(drive, p, kind), best);
     }
-    if (has_page(drive, p, head)) {
-        w->program = older(head, w->program);
-    } else {
-        scarp_mark(drive, program_without_page);
-        w->pageless = older(head, w->pageless);
+    return best;
+}
+
+static void see_programs(const ScarpDrive *drive, uint32_t die,
+                         ScarpQueueKind kind, ScarpWaiting *w)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        const ScarpFlashCmd *head = scarp_nand_head(drive, p, kind);
+
+        if (!head) {
+            continue;
+        }
+        if (has_page(drive, p, head)) {
+            w->program = older(head, w->program);
+        } else {
+            scarp_mark(drive, program_without_page);
+            w->pageless = older(head, w->pageless);
+        }
     }
 }
 
-ScarpWaiting scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die)
+void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
+                          ScarpWaiting *w)
 {
-    uint32_t first = scarp_die_plane(drive, die);
-    bool reads = scarp_nand_queued(drive, die, QUEUE_READS);
-    bool programs = scarp_nand_queued(drive, die, QUEUE_PROGRAMS);
-    bool map = scarp_nand_queued(drive, die, QUEUE_MAP);
-    bool copies = scarp_nand_guests_wait(drive, die);
-    uint32_t end = reads || programs || map || copies
-                       ? first + drive->desc.planes_per_die : first;
-    ScarpWaiting w = { .suspended = scarp_nand_suspended(drive, die) };
-
-    for (uint32_t p = first; p < end; p++) {
-        if (reads) {
-            w.read = older(scarp_nand_head(drive, p, QUEUE_READS), w.read);
-        }
-        if (programs) {
-            see_program(drive, p, scarp_nand_head(drive, p, QUEUE_PROGRAMS),
-                        &w);
-        }
-        if (map) {
-            see_program(drive, p, scarp_nand_head(drive, p, QUEUE_MAP), &w);
-        }
-        if (copies) {
-            w.copy = older(scarp_nand_head(drive, p, QUEUE_GC), w.copy);
-        }
+    *w = (ScarpWaiting) { .suspended = scarp_nand_suspended(drive, die) };
+    if (scarp_nand_queued(drive, die, QUEUE_READS)) {
+        w->read = oldest(drive, die, QUEUE_READS);
+    }
+    if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS)) {
+        see_programs(drive, die, QUEUE_PROGRAMS, w);
+    }
+    if (scarp_nand_queued(drive, die, QUEUE_MAP)) {
+        see_programs(drive, die, QUEUE_MAP, w);
+    }
+    if (scarp_nand_guests_wait(drive, die)) {
+        w->copy = oldest(drive, die, QUEUE_GC);
     }
     if (scarp_flow_pairs(drive)) {
-        w.pad = scarp_flow_pressed(drive, die, true);
-        w.pageless = older(scarp_flow_pressed(drive, die, false), w.pageless);
+        w->pad = scarp_flow_pressed(drive, die, true);
+        w->pageless = older(scarp_flow_pressed(drive, die, false), w->pageless);
     }
-    return w;
 }
 
 const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,

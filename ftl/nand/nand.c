@@ -100,8 +100,9 @@ void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd)
     ScarpFlashQueue *queue = &drive->nand.plane[cmd->plane].queue[kind];
 
     die->queued[kind]++;
-    die->guests += cmd->guest;
-    if (kind != QUEUE_GC) {
+    if (kind == QUEUE_GC) {
+        die->guests += cmd->guest;
+    } else {
         scarp_account_wait(&cmd->account, &die->clock, scarp_time_ns(drive));
     }
     scarp_account_begin(&cmd->account, scarp_time_ns(drive));
@@ -141,28 +142,37 @@ void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read)
     }
 }
 
-ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
-                                  ScarpFlashCmd **link)
+static ScarpFlashCmd *dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
+                              ScarpFlashCmd **link, ScarpQueueKind kind)
 {
     ScarpFlashCmd *cmd = *link;
-    ScarpDie *die = &drive->nand.die[scarp_plane_die(drive, cmd->plane)];
+    uint32_t index = scarp_plane_die(drive, cmd->plane);
+    ScarpDie *die = &drive->nand.die[index];
 
     *link = cmd->next;
     if (!*link) {
         queue->tail = link;
     }
-    die->queued[queue_kind(cmd)]--;
-    die->guests -= cmd->guest;
+    die->queued[kind]--;
+    if (kind == QUEUE_GC) {
+        die->guests -= cmd->guest;
+    }
     cmd->next = NULL;
     return cmd;
 }
 
-ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd)
+ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
+                                  ScarpFlashCmd **link)
 {
-    ScarpFlashQueue *queue = scarp_nand_queue(drive, cmd->plane,
-                                              queue_kind(cmd));
+    return dequeue(drive, queue, link, queue_kind(*link));
+}
 
-    return scarp_nand_dequeue(drive, queue, &queue->head);
+ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd,
+                               ScarpQueueKind kind)
+{
+    ScarpFlashQueue *queue = scarp_nand_queue(drive, cmd->plane, kind);
+
+    return dequeue(drive, queue, &queue->head, kind);
 }
 
 uint64_t scarp_nand_oldest(const ScarpDrive *drive, uint32_t die,

@@ -373,8 +373,9 @@ ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
 #define SCARP_HOST_QUEUES \
     (1u << QUEUE_READS | 1u << QUEUE_PROGRAMS | 1u << QUEUE_MAP)
 
-/* Takes cmd out of its queue, whose first command it is. */
-ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd);
+/* Takes cmd out of its plane's queue of that kind, whose first it is. */
+ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd,
+                               ScarpQueueKind kind);
 /*
  * Returns the sequence number of the oldest command of the die; SCARP_NOBODY:
  * no command waits. Looks at the first command of each queue whose bit, 1 <<
