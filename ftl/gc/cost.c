@@ -6,14 +6,31 @@
  */
 #include "gc/internal.h"
 
+/*
+ * Returns the time of a valid page's move where a page is a unit, and each takes
+ * as long; 0: pages differ.
+ */
+static int64_t each_move_ns(const ScarpDrive *drive)
+{
+    if (drive->geo.units_per_page > 1 || !scarp_nand_pages_alike(drive)) {
+        return 0;
+    }
+    return scarp_nand_move_ns(drive, drive->scheme.place->copyback);
+}
+
 int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t p)
 {
+    int64_t each_ns = each_move_ns(drive);
     uint32_t offset = scarp_page_offset(drive, p, SCARP_ORIGIN_GC, 0);
     int64_t ns = 0, command = drive->desc.command_ns;
     uint32_t victim, staged = 0;
 
     if (!scarp_victim_least(drive, p, &victim, 1)) {
         return 0;
+    }
+    if (each_ns) {
+        return scarp_block_valid(drive, victim) * each_ns + command +
+               (int64_t)drive->desc.erase_ns;
     }
     for (uint32_t page = 0; page < drive->desc.pages_per_block; page++) {
         uint32_t ppn = victim * drive->geo.units_per_block +

@@ -25,12 +25,16 @@ static void list(ScarpDrive *drive, uint32_t plane)
     if (!rounds->listed[plane]) {
         rounds->listed[plane] = true;
         rounds->plane[rounds->n++] = plane;
+        rounds->at_die[scarp_plane_die(drive, plane)]++;
     }
 }
 
-static void unlist(ScarpRounds *rounds, uint32_t k)
+static void unlist(ScarpDrive *drive, uint32_t k)
 {
+    ScarpRounds *rounds = rounds_of(drive);
+
     rounds->listed[rounds->plane[k]] = false;
+    rounds->at_die[scarp_plane_die(drive, rounds->plane[k])]--;
     rounds->plane[k] = rounds->plane[--rounds->n];
 }
 
@@ -150,7 +154,7 @@ uint32_t scarp_gc_round(ScarpDrive *drive)
         if (is_open(drive, rounds->plane[k])) {
             k++;
         } else {
-            unlist(rounds, k);
+            unlist(drive, k);
         }
     }
     return SCARP_NONE;
@@ -166,7 +170,7 @@ uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open)
         uint32_t plane = rounds->plane[k];
 
         if (!is_open(drive, plane)) {
-            unlist(rounds, k);
+            unlist(drive, k);
             continue;
         }
         round->plane = plane;
@@ -194,10 +198,16 @@ int64_t scarp_gc_erase_ns(const ScarpDrive *drive)
 static bool moves(const ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die);
-    uint32_t end = first + drive->desc.planes_per_die;
+    uint32_t end = first;
 
+    if (rounds_of(drive)->at_die[die]) {
+        return true;
+    }
+    if (scarp_nand_collecting(drive, die)) {
+        end += drive->desc.planes_per_die;
+    }
     for (uint32_t p = first; p < end; p++) {
-        if (rounds_of(drive)->listed[p] || pages_granted(drive, p)) {
+        if (pages_granted(drive, p)) {
             return true;
         }
     }
@@ -357,7 +367,7 @@ static void unlist_all(ScarpDrive *drive)
         }
     }
     while (rounds->n) {
-        unlist(rounds, rounds->n - 1);
+        unlist(drive, rounds->n - 1);
     }
 }
 
@@ -420,6 +430,7 @@ bool scarp_rounds_init(ScarpDrive *drive, ScarpScheme *scheme,
     rounds->plane = g_new0(uint32_t, drive->geo.n_planes);
     rounds->open = g_new0(ScarpGcRound, drive->geo.n_planes);
     rounds->listed = g_new0(bool, drive->geo.n_planes);
+    rounds->at_die = g_new0(uint32_t, drive->geo.n_dies);
     rounds->next = g_new0(bool, drive->geo.n_planes);
     rounds->pages = g_new0(uint32_t, drive->geo.n_planes);
     rounds->lpn = g_new(uint32_t, drive->geo.n_planes);
@@ -436,6 +447,7 @@ void scarp_rounds_clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     g_free(rounds->plane);
     g_free(rounds->open);
     g_free(rounds->listed);
+    g_free(rounds->at_die);
     g_free(rounds->next);
     g_free(rounds->pages);
     g_free(rounds->lpn);

@@ -16,6 +16,7 @@ typedef struct {
     uint32_t *plane;
     uint32_t n;
     bool *listed;       /* [n_planes]: whether plane[] has the plane */
+    uint32_t *at_die;   /* [die]: how many of its planes plane[] has */
     ScarpGcRound *open; /* [n_planes]: the answer of scarp_gc_rounds() */
     bool *next; /* [plane]: a round was opened that follows the awaited erase */
     uint32_t *pages;    /* [plane]: pages granted for that round */

@@ -462,6 +462,12 @@ static inline int64_t scarp_nand_program_ns(const ScarpDrive *drive,
     return drive->nand.program_ns_of[page];
 }
 
+/* True when each page of a block takes as long as the first. */
+static inline bool scarp_nand_pages_alike(const ScarpDrive *drive)
+{
+    return drive->nand.pages_alike;
+}
+
 static inline int64_t scarp_nand_page_transfer_ns(const ScarpDrive *drive)
 {
     return drive->nand.page_transfer_ns;

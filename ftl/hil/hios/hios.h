@@ -23,6 +23,8 @@ enum {
 typedef struct {
     uint32_t die;
     uint32_t n; /* flash commands of the command at the die */
+    /* Neighbours in the die's list, HiosDie.flying; SCARP_NONE: none. */
+    uint32_t before, after;
 } HiosPart;
 
 typedef struct {
@@ -43,6 +45,11 @@ typedef struct {
 
 typedef struct {
     int64_t coming_ns; /* time of programs whose data is on its way */
+    /*
+     * The list of parts at the die, of commands in the device. A part's number
+     * is that of its record × HIOS_PARTS + its index there; SCARP_NONE: none.
+     */
+    uint32_t flying;
     /* Answers of hios_rooms(), and what it needs for them. */
     bool asked;
     uint32_t plane;    /* the plane of the die's first round */
@@ -130,6 +137,11 @@ static inline uint32_t hios_next_page(const ScarpDrive *drive, uint32_t lpn)
 static inline int64_t hios_latest_ns(const HiosRecord *record)
 {
     return record->deadline_ns - record->own_ns;
+}
+
+static inline HiosPart *hios_part(const Hios *hios, uint32_t number)
+{
+    return &hios->record[number / HIOS_PARTS].part[number % HIOS_PARTS];
 }
 
 /* ---- records.c ----------------------------------------------------------- */

@@ -29,7 +29,7 @@ static void add_flash(const ScarpDrive *drive, HiosRecord *record,
         return;
     }
     if (i == record->n_parts) {
-        record->part[record->n_parts++] = (HiosPart) { die, 0 };
+        record->part[record->n_parts++] = (HiosPart) { .die = die };
         record->dies |= 1ull << die % 64;
     }
     record->part[i].n++;
@@ -115,11 +115,45 @@ void hios_see(ScarpDrive *drive, Hios *hios, const ScarpCmdQueue *waiting)
     }
 }
 
+/* Puts a part of a command at the head of its die's list. */
+static void link_part(Hios *hios, uint32_t number)
+{
+    HiosPart *part = hios_part(hios, number);
+    uint32_t *head = &hios->die[part->die].flying;
+
+    part->before = SCARP_NONE;
+    part->after = *head;
+    if (*head != SCARP_NONE) {
+        hios_part(hios, *head)->before = number;
+    }
+    *head = number;
+}
+
+static void unlink_part(Hios *hios, const HiosPart *part)
+{
+    if (part->before == SCARP_NONE) {
+        hios->die[part->die].flying = part->after;
+    } else {
+        hios_part(hios, part->before)->after = part->after;
+    }
+    if (part->after != SCARP_NONE) {
+        hios_part(hios, part->after)->before = part->before;
+    }
+}
+
+/* Notes that the command is in the device, or is no more, at its dies. */
 static void count_at_dies(Hios *hios, const HiosRecord *record, int change)
 {
+    uint32_t first = (record - hios->record) * HIOS_PARTS;
+
     for (uint32_t i = 0; i < record->n_parts; i++) {
         uint32_t bit = record->part[i].die % 64;
 
+        if (change > 0) {
+            link_part(hios, first + i);
+        } else {
+            unlink_part(hios, &record->part[i]);
+        }
         hios->at_die[bit] += change;
         hios->busy = hios->at_die[bit] ? hios->busy | 1ull << bit
                                        : hios->busy & ~(1ull << bit);
@@ -241,6 +275,9 @@ bool hios_init(ScarpDrive *drive, ScarpScheme *scheme,
         hios->spare[i] = hios->n_records - 1 - i;
     }
     hios->die = g_new0(HiosDie, drive->geo.n_dies);
+    for (uint32_t i = 0; i < drive->geo.n_dies; i++) {
+        hios->die[i].flying = SCARP_NONE;
+    }
     hios->n_ahead = AHEAD;
     hios->ahead = g_new(uint32_t, hios->n_ahead);
     return true;

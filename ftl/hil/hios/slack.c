@@ -168,6 +168,24 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
     }
 }
 
+/* Leaves time for the commands in the device on each die that is asked about. */
+static void leave_flying(const Rooms *rooms)
+{
+    const Hios *hios = rooms->hios;
+
+    for (uint32_t k = 0; k < rooms->n; k++) {
+        HiosDie *die = asked(rooms, k);
+        uint32_t number = die->flying;
+
+        if (!die->asked || die->plane != rooms->open[k].plane) {
+            continue;
+        }
+        for (; number != SCARP_NONE; number = hios_part(hios, number)->after) {
+            leave_for(rooms, die, &hios->record[number / HIOS_PARTS], 0);
+        }
+    }
+}
+
 /*
  * Drops dies that have room for neither a segment nor an erase, so that no
  * command is considered for them.
@@ -204,8 +222,11 @@ void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
             leave(&rooms, hios_waiting(hios, j));
         }
     }
-    for (uint32_t j = 0; j < hios->n_flying && rooms.dies; j++) {
+    for (uint32_t j = 0; j < hios->n_flying && rooms.serial && rooms.dies; j++) {
         leave(&rooms, &hios->record[hios->flying[j]]);
+    }
+    if (!rooms.serial) {
+        leave_flying(&rooms);
     }
     for (uint32_t k = 0; k < n; k++) {
         asked(&rooms, k)->asked = false;
