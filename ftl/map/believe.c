@@ -1,7 +1,8 @@
 /*
- * Checks of the cells that an image contains, where power may fail. Recovery
- * reads all cells, superseded units too. So an image must contain nothing there
- * that no drive could have written.
+ * Checks of the pages that an image contains, for drives whose power may fail.
+ * Recovery reads every page on flash, and also those whose units were written
+ * again elsewhere. So each page in an image must be one that a drive can have
+ * written.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,7 +31,8 @@ static bool all_below(const uint64_t *says, uint64_t n, uint64_t end)
 }
 
 /*
- * True when all PPNs in a translation unit's contents exist, or are SCARP_NONE.
+ * True when each PPN that a translation unit lists exists on the drive, or is
+ * SCARP_NONE.
  */
 static bool all_exist(const ScarpDrive *drive, const uint32_t *says)
 {
@@ -53,7 +55,8 @@ bool scarp_map_may_say(const ScarpDrive *drive, uint32_t lpn, const void *says)
         return all_exist(drive, says);
     }
     /*
-     * A record must not contain a version that the drive has not reached yet.
+     * A record (a page that lists when units were deallocated, ftl.recovery=2)
+     * must not contain a version number that the drive has not given out yet.
      */
     return drive->desc.recovery != RECOVERY_ALL ||
            lpn < drive->geo.logical_units ||

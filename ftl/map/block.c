@@ -1,7 +1,9 @@
 /*
- * Block mapping with log blocks (BAST): if a page is not the next one of its
- * data block, it goes to the log block of its logical block, at any offset. The
- * log block that was written least recently is merged first.
+ * Block mapping with log blocks (BAST). Each logical block has a data block, in
+ * which page i of the logical block lies at offset i. A write that is not the
+ * next page of the data block goes to the log block of that logical block, at
+ * any offset. When room is needed, the log block that was written least
+ * recently is merged first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -70,7 +72,8 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
     uint32_t log = logs->log_of[page.group];
     uint32_t opened = all.others_data + all.others_log;
     /*
-     * When all these blocks are open, one free block must remain for the merge.
+     * The pages ahead of lpn may open `opened` blocks, and lpn one more. A
+     * merge needs another free block.
      */
     bool may_open = scarp_plane_free_blocks(drive, p) >= opened + 2;
 
@@ -89,8 +92,8 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
 /* ---- Merges ------------------------------------------------------------- */
 
 /*
- * True when no program is on its way to the log block, or to the data block of
- * its logical block.
+ * True when no program is under way in the log block, nor in the data block of
+ * the same logical block. Only then may the two be merged.
  */
 static bool is_settled(const ScarpDrive *drive, uint32_t log)
 {
@@ -111,8 +114,8 @@ static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
         log = logs->log_of[scarp_log_page(drive, p, lpn).group];
     }
     /*
-     * If lpn's logical block has no full log block, the plane's oldest log
-     * block is merged.
+     * If the logical block of lpn has no log block, or one with free pages,
+     * then the plane lacks free blocks: its oldest log block is merged.
      */
     if (log == SCARP_NONE ||
         scarp_block_written(drive, log) < drive->geo.units_per_block) {
@@ -149,8 +152,8 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
 /* ---- RAM ---------------------------------------------------------------- */
 
 /*
- * Each page of a log block needs two bytes, for its offset in the logical
- * block.
+ * For each page of a log block the RAM has two bytes: the page's offset in the
+ * logical block.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {

@@ -1,5 +1,6 @@
 /*
- * Marks of checked builds: merges and checkpoints that a power cut meets.
+ * Counts, in checked builds only, the merges and checkpoints during which power
+ * failed. Tests read these counts to prove that they reached each case.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

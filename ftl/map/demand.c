@@ -1,18 +1,20 @@
 /*
- * Demand-cached page mapping (DFTL: Gupta, Kim, Urgaonkar, ASPLOS 2009): the
- * mapping lies on flash in translation units, and entries in use are in RAM.
+ * Demand-cached page mapping (DFTL: Gupta, Kim, Urgaonkar, ASPLOS 2009). The
+ * mapping table lies on flash, cut into translation units, and RAM has a cache
+ * of the entries in use.
  *
- * This file makes and loads the mapping, and computes the RAM that it needs.
- * map/demand_cache.c has the cache of entries. map/demand_units.c reads and
- * writes translation units.
+ * This file creates the mapping, loads it from an image, and computes the RAM
+ * that it needs. map/demand_cache.c has the cache of entries.
+ * map/demand_units.c reads and writes translation units.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/demand.h"
 
 /*
- * Returns the least number of entries in the cache: one for each unit of the
- * write buffer, which may pin it, and 16 for reads.
+ * Returns the smallest number of entries that the cache may have: one for each
+ * unit of the write buffer, as each such unit can pin an entry, and 16 for
+ * reads.
  */
 static uint64_t least_entries(const ScarpDrive *drive)
 {
@@ -34,7 +36,8 @@ static uint64_t entries(const ScarpDrive *drive)
 uint64_t scarp_map_cache_bytes(const ScarpDrive *drive)
 {
     /*
-     * Each entry also needs up to two places in the hash, of four bytes each.
+     * Beside its record, each entry needs up to two slots of the hash table, of
+     * four bytes each.
      */
     return drive->geo.first_translation_unit == drive->geo.mapped_units
                ? 0 : entries(drive) * (sizeof(Entry) + 2 * sizeof(uint32_t));
@@ -99,8 +102,10 @@ static void init_units(ScarpDrive *drive, ScarpDemand *demand)
     scarp_pool_init(&demand->works, sizeof(Work));
     scarp_pool_init(&demand->waits, sizeof(ScarpMapWait));
     /*
-     * The limit is greater than the number of units that can wait in packers
-     * until a page is full, so it never stops all writes.
+     * Translation units wait in a packer (the page under construction) until it
+     * is full. As writing_limit is greater than the number of units that all
+     * packers can hold, at least one page becomes full before the limit stops
+     * further writes.
      */
     demand->writing_limit = planes * drive->geo.units_per_page + 64;
     demand->update_limit = (uint64_t)planes * drive->geo.units_per_block;
@@ -148,8 +153,9 @@ static void clear(ScarpDrive *drive)
 }
 
 /*
- * Counts the RAM of the cache, of changes by collections, of the places of
- * translation units, and of the translation units on their way to flash.
+ * Adds up the RAM of the cached entries, of the entries that collections
+ * changed, of the table of the translation units' PPNs, and of the translation
+ * units that are being written.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {
@@ -163,15 +169,18 @@ static uint64_t ram_bytes(const ScarpDrive *drive)
 }
 
 /*
- * Counts the places of the translation units, which are all that a drive at
- * rest needs.
+ * Counts four bytes for the PPN of each translation unit. An idle drive needs
+ * nothing else, as all entries can be fetched from flash.
  */
 static uint64_t table_bytes(const ScarpDrive *drive)
 {
     return 4 * (uint64_t)drive->map.demand->n_tus;
 }
 
-/* Visits the LPNs of a segment's entries, least recently used first. */
+/*
+ * Saves the LPNs of the cached entries of one LRU segment to an image, or loads
+ * them. The least recently used entry comes first.
+ */
 static void visit_list(ScarpDrive *drive, EntryList *list, uint32_t state,
                        ScarpVisit *visit)
 {
@@ -201,8 +210,8 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
     uint64_t evictions = drive->stats.map_evictions;
 
     /*
-     * If the cache is smaller than that of the image, the most recently used
-     * entries stay.
+     * If the drive's cache is smaller than the cache in the image, loading
+     * evicts the least recently used entries.
      */
     visit_list(drive, &drive->map.demand->probation, 0, visit);
     visit_list(drive, &drive->map.demand->protected, ENTRY_PROTECTED, visit);
@@ -216,8 +225,9 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
 }
 
 /*
- * True when the unit at ppn is no translation unit, or lies in the plane of
- * that translation unit.
+ * True when the unit at ppn is not a translation unit, or is one that belongs
+ * to the plane of ppn. Translation unit i always lies in plane plane_of[i %
+ * n_planes].
  */
 static bool may_hold(const ScarpDrive *drive, uint32_t ppn)
 {

@@ -1,9 +1,10 @@
 /*
  * Records and functions that the sources of ftl.mapping=demand share.
  *
- * The value of each entry is in ppn_of. The records here tell which entries the
- * modelled controller has in its RAM, and which of these are newer than flash.
- * The rules are in docs/mappings.md.
+ * The simulator has the PPN of each unit in ppn_of. The records here only tell
+ * which of these mapping entries the modelled controller has in its RAM, and
+ * which of them are newer than the copy on flash. docs/mappings.md explains the
+ * mapping.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,14 +14,14 @@
 #include "map/internal.h"
 
 /*
- * The RAM that the modelled controller needs for an entry, or for an entry that
- * a collection changed: LPN and PPN.
+ * The modelled RAM of one entry, which is an LPN and a PPN of four bytes each.
+ * Both cached entries and entries that a collection changed need this.
  */
 enum { DEMAND_ENTRY_BYTES = 8 };
 
 /*
- * Bits of Entry.state. The bits from ENTRY_PIN up are a number: how many units
- * pin the entry.
+ * Bits of Entry.state. The bits from ENTRY_PIN up count the units in the write
+ * buffer that pin the entry, so that it stays in the cache.
  */
 enum {
     ENTRY_DIRTY = 1,     /* newer than its translation unit on flash */
@@ -43,7 +44,10 @@ typedef struct {
     uint32_t head, tail, n;
 } EntryList;
 
-/* A read or a unit that waits for its entry. */
+/*
+ * A host read, or a unit that the host wrote, that waits until its mapping
+ * entry is in the cache.
+ */
 struct ScarpMapWait {
     ScarpMapWait *next;
     uint64_t seq;
@@ -57,24 +61,30 @@ typedef struct {
     uint32_t n;
 } WaitList;
 
-/* A translation unit that is being read, or is in RAM on its way to flash. */
+/*
+ * A translation unit that is in RAM: it is being read, or waits to be
+ * programmed, or is being programmed.
+ */
 typedef struct {
     ScarpUnit unit; /* first member; pack and nand know only this part */
     WaitList waits; /* reads and units that wait until it has been read */
     uint32_t tu;
     bool reading;
     bool writing;   /* it is counted in n_writing */
-    /* number of the last one begun before its contents were copied */
+    /*
+     * number of the last checkpoint that had begun when the contents were
+     * copied
+     */
     uint64_t checkpoint;
 } Work;
 
 /*
- * The state of a translation unit; ScarpDemand.tu has one for each, by number.
+ * The state of translation unit i, in RAM or not, which is ScarpDemand.tu[i].
  */
 typedef struct {
     Work *work;          /* NULL: the unit is not in RAM */
     uint32_t dirty; /* the first of the unit's dirty entries, or SCARP_NONE */
-    uint32_t updates; /* units that collections moved, without a cached entry */
+    uint32_t updates; /* moved units without a cached entry */
     uint32_t batch_next; /* next of a collection's batch */
     uint32_t queue_next; /* next of the queue for writing */
     bool batched, queued;
@@ -91,9 +101,9 @@ typedef struct {
 typedef struct {
     uint64_t units;   /* units programmed since the last checkpoint began */
     uint64_t number;  /* number of the last checkpoint that began */
-    uint64_t journal; /* seq of the first block that no checkpoint covers */
+    uint64_t journal; /* seq of the journal's first block */
     uint32_t left;    /* translation units still to be written */
-    /* sealing: the checkpoints' own unit is being written */
+    /* sealing: the unit that ends the checkpoint is being written */
     bool running, sealing;
 } ScarpCheckpoint;
 
@@ -111,17 +121,21 @@ struct ScarpDemand {
     /* Translation units. */
     Tu *tu;
     uint32_t n_tus;      /* tu[n_tus] is the checkpoints' own unit */
-    uint32_t *plane_of; /* [n_planes]: planes of so many units in a row */
+    uint32_t *plane_of; /* [tu % n_planes]: plane of unit tu */
     ScarpPacker *packer; /* [plane] */
     ScarpPool works, waits;
     TuList queue;
-    /* translation units that are being written; the most that may be */
+    /*
+     * translation units that are being written, and the most allowed at a time
+     */
     uint32_t n_writing, writing_limit;
     uint32_t n_works, n_deallocated;
 
-    /* Entries that collections changed, and that are not cached. */
-    TuList *batch; /* [plane]: translation units that its collection changed */
-    /* [plane]: entries that its collection may still change */
+    /*
+     * Entries that garbage collection changed while they were not in the cache.
+     */
+    TuList *batch; /* [plane]: translation units with such entries */
+    /* [plane]: how many more entries the running collection may change */
     uint32_t *reserved;
     uint64_t n_reserved, n_updates, update_limit;
     bool starved;       /* a collection waits for room for its changes */
@@ -135,26 +149,30 @@ struct ScarpDemand {
 /* Returns the index of lpn's entry, or SCARP_NONE. */
 uint32_t scarp_entry_find(const ScarpDemand *demand, uint32_t lpn);
 /*
- * Makes all dirty entries of tu clean, as they are on their way to flash. Frees
- * those of them that leave the cache.
+ * Marks all dirty entries of tu as clean, because their newest values have been
+ * copied into the unit that will be programmed. Frees the entries with
+ * ENTRY_LEAVING.
  */
 void scarp_entries_clean(ScarpDrive *drive, Tu *tu);
 /*
- * Gives entries to the reads and units that wait for one, as far as entries can
- * be had.
+ * Gives cache entries to the reads and units in for_entry, first come first
+ * served, until no more entries can be freed.
  */
 void scarp_entries_feed(ScarpDrive *drive);
-/* Caches a clean entry of an image, as the most recently used one. */
+/*
+ * Puts lpn's entry into the cache, clean and as the most recently used one of
+ * its segment, as the image says.
+ */
 void scarp_entry_load(ScarpDrive *drive, uint32_t lpn, uint32_t state);
 /*
- * Called when a translation unit has been read: gives the waiters their
- * entries, which are cached now.
+ * Called when a translation unit has been read. The reads and units that waited
+ * for it get their entries, which were set aside in the cache before.
  */
 void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits);
 
 /*
- * True when translation units have contents; otherwise only their times are
- * modelled.
+ * True when the simulator stores the contents of translation units. Otherwise
+ * it models only the time of their reads and writes.
  */
 static inline bool scarp_tu_contents_kept(const ScarpDrive *drive)
 {
@@ -171,13 +189,13 @@ static inline Tu *scarp_tu_of(ScarpDrive *drive, uint32_t lpn)
 /* Queues the translation unit for writing. */
 void scarp_tu_want(ScarpDrive *drive, Tu *tu);
 /*
- * True when no read is needed to know the translation unit's contents: they are
- * in RAM, or none are on flash yet.
+ * True when the contents of the translation unit are known without a read,
+ * because they are in RAM, or because the unit was never written.
  */
 bool scarp_tu_known(const ScarpDrive *drive, const Tu *tu);
 /*
- * Lets `wait` go on when the translation unit has been read. Starts the read if
- * none runs.
+ * Makes `wait` continue when the translation unit has been read. Starts the
+ * read if none is under way.
  */
 void scarp_tu_await(ScarpDrive *drive, Tu *tu, ScarpMapWait *wait);
 void scarp_tus_write(ScarpDrive *drive);
@@ -211,10 +229,9 @@ static inline bool scarp_has_checkpoints(const ScarpDrive *drive)
 }
 
 /*
- * Returns the checkpoints' own unit, which stands behind the translation units.
- * Its newest version on flash tells where the journal of the last complete
- * checkpoint begins. A checkpoint is complete when all translation units that
- * lacked changes are on flash.
+ * Returns the unit whose program ends a checkpoint; its number follows those of
+ * the translation units. Its newest copy on flash has the sequence number of
+ * the first block that recovery must scan.
  */
 static inline Tu *scarp_checkpoint_tu(const ScarpDrive *drive)
 {
@@ -222,29 +239,32 @@ static inline Tu *scarp_checkpoint_tu(const ScarpDrive *drive)
 }
 
 /*
- * Counts a unit that was programmed. With enough of them a checkpoint is due.
+ * Counts a unit that was programmed. A checkpoint is due after
+ * ftl.checkpoint_pages pages of such units.
  */
 void scarp_checkpoint_count(ScarpDrive *drive);
 /* Begins a checkpoint if one is due. */
 void scarp_checkpoint_pump(ScarpDrive *drive);
 /*
- * Returns the seq of the first block of data that is open, or to which a
- * program is on its way. The journal of a checkpoint that begins now starts
- * with this block.
+ * Returns the sequence number of the first block of data that is open, or in
+ * which a program is under way. A checkpoint that begins now has no later
+ * pages, so recovery must scan all blocks from this one on.
  */
 uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive);
-/* Fills in the contents of the checkpoints' own unit. */
+/* Fills in the contents of the unit that ends a checkpoint. */
 void scarp_checkpoint_fill(const ScarpDrive *drive, uint64_t *contents);
 /*
- * Called when a translation unit is on flash. checkpoint is the number of the
- * last checkpoint that had begun when the unit's contents were copied.
+ * Called when the translation unit tu is on flash. checkpoint is the number of
+ * the last checkpoint that had begun when the contents of tu were copied. If
+ * that is the running checkpoint, it need not wait for tu any more.
  */
 void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t checkpoint);
 /*
- * Sets the checkpoint's state after a power cut, once the mapping is complete.
+ * Called after a power cut, when the mapping is restored: sets how many pages
+ * count towards the next checkpoint.
  */
 void scarp_checkpoint_recovered(ScarpDrive *drive);
-/* Sets the checkpoint's state after ageing, when all entries are on flash. */
+/* Called after ageing: begins the count towards the first checkpoint at 0. */
 void scarp_checkpoint_aged(ScarpDrive *drive);
 /* Implements ScarpMappingOps.reread. */
 uint64_t scarp_checkpoint_reread(const ScarpDrive *drive, uint32_t *ppn_of);
@@ -256,12 +276,12 @@ void scarp_demand_recovered(ScarpDrive *drive);
 bool scarp_demand_check(const ScarpDrive *drive, GError **error);
 
 /*
- * Called by map/forward_map.c when lpn's entry changes: the host wrote lpn, or
- * deallocated it.
+ * Called by map/forward_map.c when the host has written lpn, or deallocated it,
+ * and its mapping entry has changed.
  */
 void scarp_demand_written(ScarpDrive *drive, uint32_t lpn);
 void scarp_demand_deallocated(ScarpDrive *drive, uint32_t lpn);
-/* Called when a collection has moved lpn from the unit at `from`. */
+/* Called when garbage collection has moved lpn away from PPN `from`. */
 void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from);
 
 #endif /* SCARP_MAP_DEMAND_H */

@@ -1,6 +1,6 @@
 /*
- * ftl.mapping=demand: the cache of entries, and the reads and units that wait
- * for an entry.
+ * ftl.mapping=demand: the cache of mapping entries, and the list of reads and
+ * writes that wait until an entry is in the cache.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,8 +36,9 @@ static EntryList *list_of(ScarpDemand *demand, const Entry *entry)
 }
 
 /*
- * True when the entry is in one of the two LRU segments, because it is neither
- * pinned, nor loading, nor leaving.
+ * True when the entry is in one of the two LRU segments. An entry is in none
+ * while it is pinned, while it is read from flash, and while it is dirty and
+ * waits for its eviction.
  */
 static bool is_listed(const Entry *entry)
 {
@@ -45,9 +46,9 @@ static bool is_listed(const Entry *entry)
 }
 
 /*
- * Makes entry i the most recently used of its segment. If the protected segment
- * then has more than half of all entries, its least recently used one moves to
- * the other segment.
+ * Makes entry i the most recently used one of its segment. The protected
+ * segment may have at most half of all entries. If it has more, its least
+ * recently used entry moves to the probation segment.
  */
 static void enlist(ScarpDemand *demand, uint32_t i)
 {
@@ -143,10 +144,11 @@ void scarp_entries_clean(ScarpDrive *drive, Tu *tu)
 /* ---- Eviction ----------------------------------------------------------- */
 
 /*
- * Frees entries until one is unused, least recently used first. A clean entry
- * is freed at once. A dirty entry is freed when its translation unit is
- * written, which makes all dirty entries of that unit clean. At most as many
- * dirty entries leave at a time as waiters need.
+ * Evicts the least recently used entries until one is unused. A clean entry is
+ * freed at once. A dirty entry is marked ENTRY_LEAVING, and is freed when its
+ * translation unit has been copied for a write, which makes all dirty entries
+ * of that unit clean. At most one dirty entry leaves for each read or write
+ * that waits for an entry.
  */
 static void evict(ScarpDrive *drive)
 {
@@ -185,8 +187,8 @@ bool scarp_map_evicts(const ScarpDrive *drive)
 #endif
 
 /*
- * Returns the index of an unused entry, or SCARP_NONE. Evicts entries if all
- * are used.
+ * Returns the index of an unused entry, and evicts one if all are used. Returns
+ * SCARP_NONE if none can be freed at once.
  */
 static uint32_t take(ScarpDrive *drive)
 {
@@ -206,8 +208,8 @@ static uint32_t take(ScarpDrive *drive)
 /* ---- Use ---------------------------------------------------------------- */
 
 /*
- * Notes another use of entry i: it becomes the most recently used one of the
- * protected segment.
+ * Records that entry i was used again after it was cached: it becomes the most
+ * recently used entry of the protected segment.
  */
 static void touch(ScarpDemand *demand, uint32_t i)
 {
@@ -219,7 +221,7 @@ static void touch(ScarpDemand *demand, uint32_t i)
     } else if (is_listed(entry)) {
         list_remove(demand, list_of(demand, entry), i);
     } else {
-        /* the entry joins a segment when it is unpinned */
+        /* scarp_map_unpin() puts the entry into a segment */
         entry->state |= ENTRY_PROTECTED;
         return;
     }
@@ -241,10 +243,13 @@ static void pin(ScarpDemand *demand, uint32_t i)
 }
 
 /*
- * Returns the index of lpn's entry, or SCARP_NONE if the caller has to wait.
- * *hit: the entry was cached. If the entry is not cached, but no read is
- * needed, it gets an unused entry, unless others wait for one. A cached entry
- * goes before these waiters only up to the limit (PASS_USES).
+ * Returns the index of lpn's cache entry, or SCARP_NONE if the caller has to
+ * wait for one. Sets *hit if the entry was in the cache.
+ *
+ * If it was not, but its translation unit is in RAM or was never written, an
+ * unused entry is filled at once. This is not done while earlier requests wait
+ * for an unused entry. A hit may overtake these requests only PASS_USES times;
+ * then it has to wait, too.
  */
 static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
 {
@@ -373,8 +378,9 @@ void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits)
 }
 
 /*
- * Serves the first waiter: it gets its entry, or waits for the read of its
- * translation unit. Returns false if no entry is free for it.
+ * Serves the first request in the list for_entry. It gets its entry, or waits
+ * on until its translation unit has been read. Returns false if no entry could
+ * be freed for it.
  */
 static bool feed_one(ScarpDrive *drive, ScarpMapWait *wait)
 {
@@ -479,8 +485,8 @@ void scarp_demand_deallocated(ScarpDrive *drive, uint32_t lpn)
     }
     scarp_mark(drive, trimmed_without_entry);
     /*
-     * The controller remembers deallocated ranges until the translation unit is
-     * written.
+     * lpn has no entry that could be marked dirty. The controller remembers the
+     * deallocated range in RAM until the translation unit is written.
      */
     demand->n_deallocated += !tu->deallocated;
     tu->deallocated = true;

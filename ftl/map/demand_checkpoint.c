@@ -1,15 +1,18 @@
 /*
- * ftl.checkpoint_pages: from time to time all translation units whose copies on
- * flash lack changes are written. Then recovery from a power cut reads only the
- * pages that were written since.
+ * Checkpoints (ftl.checkpoint_pages) shorten recovery from a power cut. A
+ * checkpoint writes all translation units whose copy on flash is out of date.
+ * After a power cut, the controller then scans only the data pages written
+ * since.
  *
  * A checkpoint begins when checkpoint_pages pages have been programmed since
- * the last one began. Its journal starts with the first block of data that is
- * open at that moment, and has all blocks that are opened later: blocks that
- * are full, or that a power cut left, get no more pages. When all translation
- * units that lacked changes are on flash, the checkpoints' own unit is written,
- * which tells where the journal begins. Until that unit is on flash, the last
- * checkpoint counts.
+ * the last one began. The blocks of data that are open at that moment, and all
+ * that are opened later, are its journal: recovery scans all of their pages.
+ * Older blocks get no more pages, so the checkpoint has all of their units.
+ *
+ * When all of those translation units are on flash, a last unit
+ * (scarp_checkpoint_tu()) is written, with the sequence number of the journal's
+ * first block. Until that unit is on flash, the previous checkpoint stays in
+ * force.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -33,8 +36,8 @@ uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive)
         ScarpBlockState state = scarp_block_state(drive, b);
 
         /*
-         * Recovery reads all pages of blocks of translation units, so the
-         * journal need not have these blocks.
+         * Blocks of translation units are left out, because recovery scans all
+         * of their pages anyway.
          */
         if (scarp_block_written(drive, b) && state != BLOCK_BAD &&
             !scarp_block_is_translation(drive, b) &&
@@ -114,11 +117,13 @@ void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t number)
 }
 
 /*
- * Pages of the journal count towards the next checkpoint. Otherwise no
- * checkpoint would ever begin on a drive whose power fails before each.
+ * Counts the pages of the journal as programmed since the last checkpoint. If
+ * the count began at 0 after each power cut, a drive that loses power often
+ * would never begin a checkpoint.
  *
- * `wants` is not set here, but when the next page is programmed. So the tables
- * of a clean shutdown stay true until then.
+ * The function does not set `wants`, although a checkpoint may be due: it
+ * begins with the next programmed page. Until then the drive writes nothing, so
+ * the tables that a clean shutdown saved stay correct.
  */
 void scarp_checkpoint_recovered(ScarpDrive *drive)
 {
@@ -144,8 +149,9 @@ void scarp_checkpoint_aged(ScarpDrive *drive)
 /* ---- After a power cut -------------------------------------------------- */
 
 /*
- * Returns the PPN of the newest copy of the checkpoints' own unit, by the spare
- * areas in blocks of translation units, or SCARP_NONE.
+ * Returns the PPN of the newest copy of the unit that ends a checkpoint
+ * (scarp_checkpoint_tu()), or SCARP_NONE. Looks at the spare areas of all
+ * blocks of translation units.
  */
 static uint32_t newest_own(const ScarpDrive *drive)
 {
@@ -168,8 +174,8 @@ static uint32_t newest_own(const ScarpDrive *drive)
 }
 
 /*
- * Returns the seq of the first block that no checkpoint covers. 0: there is no
- * checkpoint.
+ * Returns the sequence number of the first block that recovery has to scan, or
+ * 0 if there is no checkpoint, so that it has to scan all blocks.
  */
 static uint64_t journal_of(const ScarpDrive *drive)
 {
@@ -182,8 +188,8 @@ static uint64_t journal_of(const ScarpDrive *drive)
 
 /*
  * Returns the PPN that lpn's translation unit on flash has for lpn, or
- * SCARP_NONE if it has none, or if the spare area at that PPN names another
- * LPN.
+ * SCARP_NONE. The PPN may be out of date. If its spare area has another LPN,
+ * the page was written anew since, and the function returns SCARP_NONE, too.
  */
 static uint32_t said(const ScarpDrive *drive, const uint32_t *ppn_of,
                      uint32_t lpn)
@@ -201,9 +207,9 @@ static uint32_t said(const ScarpDrive *drive, const uint32_t *ppn_of,
 }
 
 /*
- * Finds each unit by its translation unit, or by the journal if that has a
- * newer version. ppn_of has the places of the translation units already, by
- * their spare areas.
+ * Finds each unit by its translation unit. If a block of the journal has a
+ * newer version of the unit, that counts instead. The caller has already set
+ * the entries of ppn_of for the translation units themselves.
  */
 uint64_t scarp_checkpoint_reread(const ScarpDrive *drive, uint32_t *ppn_of)
 {

@@ -1,5 +1,6 @@
 /*
- * Laws of ftl.mapping=demand, which are checked by counting anew.
+ * Invariants of ftl.mapping=demand. Checked builds compare the counters and
+ * lists with a fresh count.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -29,8 +30,9 @@ static bool check_list(const ScarpDemand *demand, const EntryList *list,
 }
 
 /*
- * Checks that every entry of the hash is in a segment, or is pinned, loading or
- * leaving, with a reason for that.
+ * Checks that every entry in the hash table is in an LRU segment, or is pinned,
+ * loading or leaving. A loading entry must have a read under way, and a leaving
+ * entry must be dirty and have its translation unit queued for writing.
  */
 static bool check_entries(const ScarpDrive *drive, GError **error)
 {
@@ -83,8 +85,9 @@ static bool check_entries(const ScarpDrive *drive, GError **error)
 /* ---- Translation units -------------------------------------------------- */
 
 /*
- * Returns the newest contents of a translation unit, in RAM or on flash, or
- * NULL if it has none: all of its units are unmapped.
+ * Returns the newest contents of a translation unit, from RAM or else from
+ * flash. Returns NULL if it was never written, so that all of its entries are
+ * unmapped.
  */
 static const uint32_t *newest(const ScarpDrive *drive, uint32_t tu)
 {
@@ -99,9 +102,11 @@ static const uint32_t *newest(const ScarpDrive *drive, uint32_t tu)
 }
 
 /*
- * Checks that each entry of a translation unit agrees with the forward map, or
- * is dirty in the cache. Exceptions are units without a cached entry that
- * collections moved or the host deallocated: they must be counted.
+ * Checks the newest contents of a translation unit: each entry must agree with
+ * the forward map, or be dirty in the cache. Entries may also differ because a
+ * collection moved a unit, or the host deallocated one, whose entry was not
+ * cached. There must not be more of these than tu->updates and tu->deallocated
+ * tell.
  */
 static bool check_contents(const ScarpDrive *drive, uint32_t index,
                            GError **error)
@@ -187,8 +192,9 @@ static bool check_units(const ScarpDrive *drive, GError **error)
 }
 
 /*
- * Checks that each translation unit lies in its plane, in a block of
- * translation units, and that these blocks contain nothing else.
+ * Checks that each translation unit lies in the plane that plane_of gives it,
+ * in a block for translation units. Such blocks must contain no other valid
+ * unit.
  */
 static bool check_places(const ScarpDrive *drive, GError **error)
 {

@@ -1,16 +1,18 @@
 /*
- * ftl.mapping=demand after a power cut: translation units on flash lack the
- * changes that were in RAM. Recovery has found these changes in spare areas. So
- * it counts them like moves by a collection, and soon writes each translation
- * unit that lacks some.
+ * ftl.mapping=demand after a power cut. The changed entries in RAM are lost, so
+ * some translation units on flash are out of date. Recovery has found the right
+ * PPNs in the spare areas. This file counts the wrong entries as if a
+ * collection had moved their units, and queues these translation units to be
+ * written.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/demand.h"
 
 /*
- * Returns how many mapped units have a wrong entry in the translation unit on
- * flash. Sets *deallocated if it maps a unit that is unmapped.
+ * Returns how many mapped units have a wrong PPN in translation unit `index` on
+ * flash. Sets *deallocated if the translation unit has a PPN for a unit that is
+ * unmapped.
  */
 static uint32_t count_stale(const ScarpDrive *drive, uint32_t index,
                             bool *deallocated)

@@ -1,12 +1,13 @@
 /*
- * Translation units: each is read when an entry is missing, and written, with
- * all of its changed entries, when entries have changed.
+ * Reads and writes translation units (pieces of the mapping table on flash).
+ * One is read when an entry of it is missing in the cache. It is written, with
+ * all of its changed entries, when a dirty entry has to leave the cache.
  *
- * A translation unit that is on flash is read before it is written, as flash
- * cannot be written in parts. It is then in RAM until its program has ended.
- * Entries that change meanwhile are dirty again. Several translation units fill
- * a page. Each has its own plane, which has blocks for translation units, so
- * they can always be written.
+ * Flash cannot be written in parts, so a translation unit on flash is read
+ * before it is changed and written. It stays in RAM until its program has
+ * ended. An entry that changes after the contents were copied is dirty again.
+ * Several translation units fill a page. Each has a plane of its own, with
+ * blocks for translation units only, so host data cannot take its room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,8 +29,8 @@ static uint32_t plane_of(const ScarpDrive *drive, uint32_t tu)
 }
 
 /*
- * Copies the current entries of a translation unit to entries[], in little
- * endian.
+ * Copies the current entries of translation unit tu to entries[], as they are
+ * stored on flash, in little endian.
  */
 static void snapshot(ScarpDrive *drive, uint32_t tu, uint32_t *entries)
 {
@@ -137,7 +138,8 @@ static void emit(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Kicks the dies if a collection could not begin for want of room for changes.
+ * Lets all dies look for work again if a collection could not begin because the
+ * RAM for changed entries was full.
  */
 static void unstarve(ScarpDrive *drive)
 {
@@ -154,8 +156,9 @@ static void unstarve(ScarpDrive *drive)
 }
 
 /*
- * Copies the current entries to the unit on its way to flash. From now on the
- * changes need not be remembered elsewhere.
+ * Copies the current entries into the unit that will be programmed. All changes
+ * of the translation unit so far are in this copy, so its dirty entries become
+ * clean, and its other changes are forgotten.
  */
 static void settle(ScarpDrive *drive, Tu *tu, Work *work)
 {
@@ -184,7 +187,10 @@ static void settle(ScarpDrive *drive, Tu *tu, Work *work)
     drive->map.wants |= demand->for_entry.n > 0;
 }
 
-/* Packs a translation unit. Its old contents are in RAM, or it has none. */
+/*
+ * Adds a translation unit to the page under construction (the packer) of its
+ * plane. If the unit is on flash already, it must have been read before.
+ */
 static void merge(ScarpDrive *drive, Tu *tu, Work *work)
 {
     uint32_t p = plane_of(drive, work->tu);
@@ -290,9 +296,10 @@ void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 }
 
 /*
- * True when as many translation units are being written as may be, and others
- * wait in the queue. A unit that changes again and again must then wait behind
- * these, or waiters for an entry would starve.
+ * True when writing_limit translation units are being written, and others wait
+ * in the queue. A unit that has changed during its program must then queue
+ * behind these. If it went first each time, those who wait for the others would
+ * starve.
  */
 static bool others_are_next(const ScarpDrive *drive)
 {
@@ -325,8 +332,9 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
         if (tu->wanted && !others_are_next(drive)) {
             merge(drive, tu, work); /* its contents are still in RAM */
             /*
-             * A running checkpoint may wait for the unit, so scarp_map_pump()
-             * has to close the unit's page.
+             * A running checkpoint may wait for this unit. scarp_map_pump()
+             * then programs the page under construction, even if it is not
+             * full.
              */
             drive->map.wants |= drive->map.demand->checkpoint.running;
             continue;
@@ -343,8 +351,8 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 /* ---- Collections -------------------------------------------------------- */
 
 /*
- * Queues the translation units that the collection of plane p has changed so
- * far.
+ * Queues for writing the translation units whose entries the collection of
+ * plane p has changed so far.
  */
 static void want_batch(ScarpDrive *drive, uint32_t p)
 {
@@ -363,11 +371,14 @@ static void want_batch(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Checks for room for the entries that the collection would change. If there is
- * none, queues the changes of all running collections for writing, which makes
- * room. A translation unit that several collections change is in the batch of
- * the first of these. That collection may be paused while this plane is short
- * of blocks, so the batches of all planes are queued.
+ * Compares the valid units of the block, whose entries its collection would
+ * change, with the RAM left for such changes. If that is too little, the
+ * function queues the translation units that running collections have changed,
+ * as their writes free RAM.
+ *
+ * The function does so for all planes. A translation unit that several
+ * collections change is listed only for the first of them, and that one may be
+ * paused as long as this plane is short of blocks.
  */
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind)
 {
@@ -438,8 +449,8 @@ bool scarp_map_at_rest(const ScarpDrive *drive)
 }
 
 /*
- * While the drive ages, translation units are not written, and entries are not
- * cached.
+ * While the drive ages, no translation unit is written and no entry is cached.
+ * scarp_map_aged() then writes all of them at once.
  */
 void scarp_map_age_begins(ScarpDrive *drive)
 {
@@ -480,8 +491,8 @@ static void put_contents(ScarpDrive *drive, uint32_t tu)
 }
 
 /*
- * Puts all translation units on flash without time, in the order of their
- * numbers, each in its plane.
+ * Writes all translation units to flash in zero time, in the order of their
+ * numbers, each to its own plane.
  */
 void scarp_map_aged(ScarpDrive *drive)
 {

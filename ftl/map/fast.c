@@ -1,21 +1,24 @@
 /*
- * Block mapping with shared log blocks (FAST). If a page is not the next one of
- * its data block, it goes to a log block. A logical block's first page begins
- * the sequential log block, and the pages that follow it in order go there,
- * too. All others go to the open random log block, which all logical blocks
- * share.
+ * Block mapping with shared log blocks (FAST). Each logical block has a data
+ * block, in which its page i lies at offset i. A write that is not the next
+ * page of the data block goes to a log block. There are two kinds.
  *
- * Random log blocks are reclaimed in the order in which they were opened: each
- * logical block that has a page there is merged, one after the other, and then
- * the log block is erased.
+ * A sequential log block begins with page 0 of a logical block, and gets the
+ * pages that follow in order. All other writes go to the newest random log
+ * block, which all logical blocks of the plane share.
+ *
+ * Random log blocks are reclaimed in the order in which they were opened. Each
+ * logical block that has a valid page in the log block is merged, one after the
+ * other. Then the log block is erased.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/log_blocks.h"
 
 /*
- * The log block that a page needs if it does not go to its data block.
- * LOG_MERGE: the sequential log block has to be merged first.
+ * The log block that a page needs if it cannot go to its data block. LOG_MERGE
+ * means that the sequential log block must be merged before the page can be
+ * written.
  */
 typedef enum { LOG_SEQUENTIAL, LOG_NEW_SEQUENTIAL, LOG_MERGE, LOG_RANDOM } Need;
 
@@ -31,7 +34,8 @@ static Need need_of(const ScarpDrive *drive, uint32_t p, ScarpLogPage page)
         return LOG_RANDOM;
     }
     /*
-     * A page that breaks the order of the sequential log block needs its merge.
+     * The page belongs to the logical block of the sequential log block. If it
+     * is not the next page in order, that log block has to be merged first.
      */
     return scarp_block_written(drive, log) == page.offset ? LOG_SEQUENTIAL
                                                           : LOG_MERGE;
@@ -65,7 +69,10 @@ static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
     if (plane->newest != SCARP_NONE && !is_full(drive, plane->newest)) {
         return plane->newest;
     }
-    /* The limit of log blocks includes a block for sequential pages. */
+    /*
+     * Room for one sequential log block is always kept, so random log blocks
+     * may only use the limit less one.
+     */
     return may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)
                ? SCARP_FRESH : SCARP_NONE;
 }
@@ -166,8 +173,9 @@ static uint32_t first_valid(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Plans the merge of a logical block that has a valid page in the random log
- * block, or, if none has, the erase of that log block.
+ * Plans the merge of one logical block that has a valid page in the random log
+ * block `log`. If `log` has no valid page, plans its erase. Returns false while
+ * a program to one of these blocks is under way.
  */
 static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
                         ScarpMerge *merge)
@@ -198,8 +206,8 @@ static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
     if (sequential != SCARP_NONE) {
         scarp_mark(drive, random_took_sequential);
         /*
-         * The merge copies the valid pages of the sequential log block, too, so
-         * that block is erased as well.
+         * The sequential log block has pages of the same logical block. The
+         * merge copies its valid pages, too, so it is erased as well.
          */
         merge->dead[merge->n_dead++] = sequential;
     }
@@ -220,8 +228,8 @@ static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
                      need_of(drive, p, page) == LOG_MERGE;
     }
     /*
-     * A full sequential log block is merged first, as its switch merge needs no
-     * copies.
+     * A full sequential log block can become the data block without copies (a
+     * switch merge), so it is merged first.
      */
     if (plane->sequential != SCARP_NONE &&
         (sequential || is_full(drive, plane->sequential))) {
@@ -244,9 +252,9 @@ static void begin(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
     uint32_t log = logs->plane[p].sequential;
 
     /*
-     * The merge copies the pages of the sequential log block, or makes that
-     * block the data block. So the plane has no sequential log block from now
-     * on.
+     * If the merged logical block owns the sequential log block, the merge
+     * either copies that block's pages or turns it into the data block. From
+     * now on the plane has no sequential log block.
      */
     if (log != SCARP_NONE && logs->block[log].group == merge->group) {
         logs->plane[p].sequential = SCARP_NONE;
@@ -262,7 +270,8 @@ static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
         scarp_logs(drive)->data_of[merge->group] = merge->target;
     }
     /*
-     * If the oldest random log block has no valid page left, it is erased, too.
+     * If that was the last valid page in the oldest random log block, the merge
+     * also erases the log block.
      */
     if (log != SCARP_NONE && log == merge->victim &&
         !scarp_block_valid(drive, log) && scarp_block_settled(drive, log)) {
@@ -274,8 +283,9 @@ static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
 /* ---- RAM ---------------------------------------------------------------- */
 
 /*
- * Each page of a log block needs four bytes, for its logical block and its
- * offset there, as it may be of any logical block of the plane.
+ * For each page of a log block the RAM has four bytes: its logical block and
+ * its offset there. A shared log block has pages of any logical block, so the
+ * offset alone would not do.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {

@@ -1,5 +1,6 @@
 /*
- * The forward map: the place of each unit's newest copy, under every mapping.
+ * The forward map (ppn_of): the PPN of each unit's newest copy on flash. The
+ * simulator keeps this table with every mapping.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -51,8 +52,8 @@ void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
     }
 #ifdef SCARP_FAULT_MAPPING
     /*
-     * SCARP_FAULT_MAPPING is a planted fault: a wrong unit is mapped, which
-     * fio's --verify must notice.
+     * SCARP_FAULT_MAPPING, which only a test sets, plants a fault: some writes
+     * are mapped to the wrong LPN. fio's --verify must notice this.
      */
     if (lpn % 997 == 13 && lpn) {
         lpn--;
@@ -72,8 +73,9 @@ void scarp_map_deallocate(ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * Gives the copy at `to` the contents of the unit at `from`. Where a power cut
- * may need both, the unit keeps them, too.
+ * Gives the copy at PPN `to` the contents of the unit at PPN `from`. If power
+ * may fail, `from` keeps the contents, too, because a power cut may make the
+ * drive fall back to them.
  */
 static void move_contents(ScarpDrive *drive, uint32_t from, uint32_t to)
 {
@@ -85,8 +87,8 @@ static void move_contents(ScarpDrive *drive, uint32_t from, uint32_t to)
 }
 
 /*
- * The valid mark of `from` tells whether lpn still lies there, so the forward
- * map need not be read.
+ * The valid bit of `from` tells whether lpn is still mapped to `from`, so the
+ * function need not read the forward map.
  */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to)
@@ -114,8 +116,8 @@ void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
     uint32_t *ppn_of = drive->map.ppn_of;
 
     /*
-     * The first loop prefetches the entries of the forward map that the second
-     * writes.
+     * The first loop prefetches entries of the forward map, because the second
+     * loop writes them.
      */
     for (uint32_t i = 0; i < n; i++) {
         uint32_t lpn = scarp_media_lpn(drive, from[i]);

@@ -1,11 +1,12 @@
 /*
- * Declarations that the sources of map share. A mapping is a table of
- * functions, in a file of its own, and named in map/mapping.c's list.
+ * Declarations that the sources of map share. Each mapping (page, demand,
+ * block, ...) is a ScarpMappingOps in a file of its own, and stands in the list
+ * of map/mapping.c.
  *
- * Every mapping keeps ppn_of, the place of each unit's newest copy. This table
- * is the simulator's truth. The RAM of a controller with that mapping is the
- * mapping's own state. The mapping's laws say that this state alone finds each
- * unit where ppn_of has it.
+ * Every mapping keeps ppn_of, which has the PPN of each unit's newest copy. The
+ * simulator looks units up there, for speed. A real controller need not have
+ * such a table: its RAM has only the mapping's own state. Checks
+ * (ScarpMappingOps.check) prove that this state alone leads to the same PPNs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,111 +20,114 @@ struct ScarpMappingOps {
     const char *help;
     const char *source; /* paper, section */
     /*
-     * Bits of ScarpMapCan. Without MAP_PLACES_PAGES and MAP_MERGES any page
-     * will do, and the scheme chooses victims.
+     * Bits of ScarpMapCan. A mapping without MAP_PLACES_PAGES lets a unit lie
+     * in any page. Without MAP_MERGES, the GC policies choose the victim
+     * blocks.
      */
     uint32_t can;
     /*
-     * Each function below may be NULL. The mapping's own state is
+     * Each function below may be NULL. A mapping stores its own state in
      * drive->map.state.
      */
     bool (*init)(ScarpDrive *drive, GError **error);
     void (*clear)(ScarpDrive *drive);
     /*
-     * Returns the number of blocks whose pages are best written together. NULL:
-     * one block of each plane.
+     * Returns the number of blocks that should be written in turn, so that they
+     * can be reclaimed together. NULL means one block of each plane.
      */
     uint64_t (*group_blocks)(const ScarpDrive *drive);
     /*
-     * Returns the RAM of a controller that has this mapping. NULL: an entry per
-     * unit.
+     * Returns the bytes of RAM that a controller needs for this mapping. NULL
+     * means 4 bytes for each unit.
      */
     uint64_t (*ram_bytes)(const ScarpDrive *drive);
     /*
-     * Returns how much of that RAM has to be read again after its loss. NULL:
-     * all of it.
+     * Returns how many of these bytes must be read from flash after the RAM was
+     * lost. NULL means all of them.
      */
     uint64_t (*table_bytes)(const ScarpDrive *drive);
-    /* Checks the mapping's laws, after those of all mappings. */
+    /*
+     * Checks the invariants of this mapping's own state. scarp_map_check()
+     * calls it after the checks that hold for every mapping.
+     */
     bool (*check)(const ScarpDrive *drive, GError **error);
     /*
-     * The functions from here to needs_all are for mappings that choose a
-     * unit's page. There a unit is a page, and static allocation chooses its
-     * plane. drive->map.merge[plane] is the plane's merge.
+     * The functions from here to needs_all are for mappings with
+     * MAP_PLACES_PAGES, which choose the page of each write. With them a unit
+     * is as large as a page, and static allocation chooses the plane of each
+     * LPN. drive->map.merge[plane] is the merge that runs in the plane.
      *
-     * room returns the block that lpn's next page goes to. It has a page left.
-     * SCARP_FRESH: open() has to open that block. SCARP_NONE: something must be
-     * merged before.
+     * room() returns the block that a write of lpn goes to, and that block has
+     * a free page. SCARP_FRESH means that open() must first open a block for
+     * it. SCARP_NONE means that a merge must first make room.
      */
     uint32_t (*room)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn);
     uint32_t (*open)(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
     /*
-     * Called when lpn is about to get the next page of block, which room() or
-     * open() returned.
+     * Called just before a write of lpn takes the next page of block, which is
+     * the block that room() or open() returned.
      */
     void (*wrote)(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                   uint32_t block);
     /*
-     * Called when lpn lies at ppn now, except for copies of a merge. May be
-     * NULL.
+     * Called when lpn has been mapped to ppn, unless a merge copied it there.
      */
     void (*mapped)(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
     /*
-     * A host-queue policy asks this about a write whose data has not come. True
-     * when n pages, lpn and each n_planes further, fit in before anything is
-     * merged. Pages on their way to the plane, ahead[], are taken to be written
-     * first. The answer may be wrong: a program without room then waits. NULL:
-     * room() is asked about lpn alone.
+     * True when the plane can take n pages before it has to merge blocks: page
+     * lpn, and the n - 1 pages that follow it at distances of n_planes. The
+     * pages ahead[] are on their way to the plane and count as written before.
+     * A host-queue policy asks this about a write whose data has not arrived
+     * yet. A wrong answer costs only time, as a program without room waits for
+     * a merge. If fits is NULL, room(lpn) answers.
      */
     bool (*fits)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                  uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
     /*
-     * Chooses a merge that makes room for lpn, or, with SCARP_NONE, one by
-     * which the plane gains a free block. Returns false if there is none. The
-     * target is SCARP_FRESH if it has yet to be opened.
+     * Chooses a merge that makes room for lpn, or, if lpn is SCARP_NONE, one
+     * that gives the plane a free block. Returns false if there is none. Sets
+     * merge->target to SCARP_FRESH if begin() has to open the target block.
      */
     bool (*plan)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                  ScarpMerge *merge);
     /* Begins the planned merge. */
     void (*begin)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
     /*
-     * Returns the number of pages still to be copied. NULL: merge->end -
-     * merge->next.
+     * Returns how many pages the merge still has to copy. NULL means merge->end
+     * - merge->next.
      */
     uint32_t (*copies_left)(const ScarpDrive *drive, const ScarpMerge *merge);
     /*
-     * Returns the next page to copy, SCARP_PAD for a page without data, or
-     * SCARP_NONE after the last.
+     * Returns the PPN of the next page that the merge copies, SCARP_PAD if it
+     * programs a page without data, or SCARP_NONE after the last page.
      */
     uint32_t (*source_page)(const ScarpDrive *drive, ScarpMerge *merge);
-    /* Returns the block that the next copy goes to. */
+    /* Returns the block that the merge's next copy goes to. */
     uint32_t (*target)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
     /*
-     * Called when all copies are on flash: changes the mapping. From then on
-     * dead[] has the blocks to be erased.
+     * Called when all copies of the merge are on flash. Makes the target a
+     * block of the mapping. From then on merge->dead[] has the blocks to erase.
      */
     void (*finish)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
     /*
-     * True when the plane needs all of its blocks, so that none may go bad now.
-     * NULL: one may.
+     * True when the plane would not work with one block less, so that no block
+     * may become bad now. NULL means that a block may always become bad.
      */
     bool (*needs_all)(const ScarpDrive *drive, uint32_t plane);
-    /*
-     * Visits the part of the state that an image keeps, and checks it when
-     * loaded.
-     */
+    /* Saves the mapping's own state to an image, or loads and checks it. */
     void (*persist)(ScarpDrive *drive, ScarpVisit *visit);
     /*
-     * True when the mapping could have put the unit that ppn's spare area names
-     * at ppn, after the pages before it in its block, valid or not. NULL: any
-     * unit may lie anywhere.
+     * True when the mapping can have stored at ppn the LPN in ppn's spare area,
+     * given the pages before it in the block. These need not be valid any more.
+     * NULL means that any unit may lie anywhere.
      */
     bool (*may_hold)(const ScarpDrive *drive, uint32_t ppn);
     /*
-     * Restores the mapping after a power cut. ppn_of has the newest copy of
-     * each unit. The mapping may choose another copy of the same version. It
-     * gives each block with a page in use its state, by scarp_block_recover().
-     * NULL: any page will do.
+     * Restores the mapping's own state after a power cut. ppn_of has the newest
+     * copy of each unit that was found on flash. If a unit has several copies
+     * of that version, the function may choose another one of them. It calls
+     * scarp_block_recover() for each block with a valid page. A mapping that
+     * lets a unit lie in any page has NULL here.
      */
     void (*recover)(ScarpDrive *drive, uint32_t *ppn_of);
     /*
@@ -135,27 +139,27 @@ struct ScarpMappingOps {
     void (*mend_filled)(ScarpDrive *drive, const ScarpMend *mend,
                         uint32_t block);
     /*
-     * Replaces ppn_of, which was made from all spare areas, by the places that
-     * the mapping finds with those pages alone that it reads after a power cut.
-     * Returns the seq of the first block of which it reads all pages. May be
-     * NULL.
+     * Replaces ppn_of, which was made from all spare areas, by what the mapping
+     * itself would find after a power cut, as it reads only a part of the
+     * pages. Recovery reads all pages of a block only if the block's sequence
+     * number is at least the returned one.
      */
     uint64_t (*reread)(const ScarpDrive *drive, uint32_t *ppn_of);
-    /* Called when recovery is complete. May be NULL. */
+    /* Called when recovery from a power cut is complete. */
     void (*recovered)(ScarpDrive *drive);
 };
 
 /*
- * map/rebuild.c: a and b are the PPNs of two copies of a unit. True when the
- * copy at a counts.
+ * True when the copy of a unit at PPN a counts, and not its copy at PPN b.
+ * Source: map/rebuild.c.
  */
 bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
 
 /* ---- map/mend.c: work to mend ------------------------------------------- */
 
 /*
- * Returns the blocks with a programmed page, in the order in which they were
- * opened, without bad ones. The caller frees the array.
+ * Returns the numbers of all blocks that have a programmed page and are not
+ * bad, in the order in which they were opened. The caller frees the array.
  */
 GArray *scarp_mend_used(ScarpDrive *drive);
 /*
@@ -165,18 +169,21 @@ GArray *scarp_mend_used(ScarpDrive *drive);
 uint32_t *scarp_mend_count(const ScarpDrive *drive, const uint32_t *ppn_of);
 
 /*
- * Add work to mend: scarp_mend_add() a unit to be copied (SCARP_PAD: a page
- * without data to be programmed), scarp_mend_kill() a block to be erased when
- * all copies are done.
+ * scarp_mend_add() adds a unit that recovery has to copy, or, as SCARP_PAD, a
+ * page without data that it has to program. scarp_mend_kill() adds a block that
+ * recovery erases after all copies.
  */
 void scarp_mend_add(ScarpDrive *drive, ScarpMend *mend, uint32_t ppn);
 void scarp_mend_kill(ScarpDrive *drive, ScarpMend *mend, uint32_t block);
-/* Adds the copies of all valid units of victim to mend, and its erase. */
+/*
+ * Adds the copies of all valid units of the block victim to mend, and then the
+ * erase of victim.
+ */
 void scarp_mend_victim(ScarpDrive *drive, ScarpMend *mend, uint32_t victim);
 
 #define SCARP_FRESH (SCARP_NONE - 1) /* a block that is to be opened */
 
-/* Abilities of a mapping that merges log blocks. */
+/* The abilities that all mappings with log blocks have. */
 #define MAP_BY_BLOCK \
     (MAP_PLACES_PAGES | MAP_MERGES | MAP_OWNS_BLOCKS | MAP_KEEPS_ORDER)
 

@@ -1,13 +1,15 @@
 /*
- * Laws of all mappings, which are checked by counting anew.
+ * Invariants that hold for every mapping. Checked builds prove them by counting
+ * anew.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/internal.h"
 
 /*
- * Checks that a unit of the block is marked as valid if the forward map names
- * it, and only then. Adds the valid units to *valid.
+ * Checks, for each page of the block, that its valid bit is set if and only if
+ * the forward map has that page as the place of a unit. Adds the number of
+ * valid units to *valid.
  */
 static bool check_marks(const ScarpDrive *drive, uint32_t block,
                         uint64_t *valid, GError **error)
@@ -32,8 +34,8 @@ static bool check_marks(const ScarpDrive *drive, uint32_t block,
 }
 
 /*
- * True for one event in 1 + units / 512, drawn by the time. So the cells of
- * large drives are checked seldom.
+ * True for a random one of 1 + units / 512 events, chosen by the virtual time.
+ * The check it guards looks at every page, so large drives do it seldom.
  */
 static bool is_looked_at(const ScarpDrive *drive)
 {
@@ -44,8 +46,9 @@ static bool is_looked_at(const ScarpDrive *drive)
 }
 
 /*
- * Checks that the cells agree with the mapping, where power may fail. Of equal
- * copies of a unit either may count.
+ * Checks, for drives whose power may fail, that the mapping rebuilt from flash
+ * equals the mapping in RAM. If a unit has two copies of one version, the two
+ * may name different copies.
  */
 static bool check_kept(const ScarpDrive *drive, GError **error)
 {

@@ -1,5 +1,6 @@
 /*
- * Tables and merges that mappings by logical block share (block, fast).
+ * Tables and merges that the mappings block and fast share. These have an entry
+ * for each logical block, and log blocks for updates.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -138,8 +139,8 @@ void scarp_log_remove(ScarpDrive *drive, uint32_t p, uint32_t block)
 /* ---- Pages that are on their way ----------------------------------------- */
 
 /*
- * Returns the number of a new walk over logical blocks: none has it in seen[]
- * yet.
+ * Returns a number that no logical block has in seen[] yet. A loop writes it
+ * there to tell which logical blocks it has met.
  */
 static uint32_t next_look(ScarpLogs *logs, uint32_t n_groups)
 {
@@ -151,8 +152,8 @@ static uint32_t next_look(ScarpLogs *logs, uint32_t n_groups)
 }
 
 /*
- * Counts the block that has to be opened for page, the first one on its way of
- * another logical block than lpn's.
+ * `page`, on its way to the plane, is the first one of a logical block other
+ * than lpn's. Counts the data block or log block that has to be opened for it.
  */
 static void count_other(const ScarpDrive *drive, uint32_t p, ScarpLogPage page,
                         ScarpLogAhead *all)
@@ -195,8 +196,8 @@ ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t p,
 /* ---- Merges ------------------------------------------------------------- */
 
 /*
- * Returns the PPN of the page at offset in a logical block, or SCARP_NONE if it
- * is unmapped or beyond the drive's end.
+ * Returns the PPN of the page at offset in logical block group. Returns
+ * SCARP_NONE if that page is unmapped, or lies beyond the drive's last LPN.
  */
 static uint32_t place_of(const ScarpDrive *drive, uint32_t group,
                          uint32_t offset)
@@ -215,8 +216,9 @@ void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 }
 
 /*
- * Lowers end_of over pages that have been deallocated, so that each is skipped
- * once, and returns it.
+ * Returns the offset behind the last mapped page of the logical block. The
+ * function stores it in end_of, so that the next call does not look at the
+ * unmapped pages behind it again.
  */
 uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group)
 {
@@ -229,8 +231,9 @@ uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group)
 }
 
 /*
- * True when none of the first n pages of the logical block's data block is
- * valid, so that a log block with these pages can take its place.
+ * True when the first n pages of the logical block's data block are all
+ * invalid. A log block that has these n pages in order can then become the data
+ * block, without copies.
  */
 static bool supersedes(const ScarpDrive *drive, uint32_t group, uint32_t n)
 {
@@ -263,8 +266,8 @@ void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge)
         merge->kind = SCARP_MERGE_ERASE;
     } else if (log != SCARP_NONE && !scarp_block_valid(drive, log)) {
         /*
-         * All pages of the log block were superseded later, so the data block
-         * stays.
+         * The log block has no valid page left. It alone is erased, and the
+         * data block stays in use.
          */
         merge->kind = SCARP_MERGE_ERASE;
         merge->target = data;

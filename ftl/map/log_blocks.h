@@ -1,12 +1,13 @@
 /*
- * Records and functions that mappings by logical block share (block, fast).
+ * Records and functions that the mappings block and fast share.
  *
- * Static allocation gives each plane a sequence of logical pages.
- * pages_per_block consecutive ones are a logical block. A logical block has at
- * most one data block, in which each page lies at its own offset. Other pages
- * of it lie in log blocks, at any offset.
+ * Static allocation gives each plane every n-th LPN. units_per_block
+ * consecutive LPNs of a plane are a logical block. A logical block has at most
+ * one data block, in which its page i lies at offset i. Its other pages lie in
+ * log blocks, at any offset.
  *
- * Logical blocks are numbered through the drive, those of a plane together.
+ * The logical blocks have one numbering for the whole drive: first all of plane
+ * 0, then all of plane 1, and so on.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -72,20 +73,20 @@ uint32_t scarp_log_lpn(const ScarpDrive *drive, uint32_t group,
 bool scarp_logs_init(ScarpDrive *drive, GError **error);
 void scarp_logs_clear(ScarpDrive *drive);
 /*
- * Implements ScarpMappingOps.group_blocks: returns 1, as each logical block is
- * reclaimed by itself.
+ * Implements ScarpMappingOps.group_blocks. Returns 1, because each block is
+ * reclaimed alone.
  */
 uint64_t scarp_logs_group_blocks(const ScarpDrive *drive);
 /*
- * Returns how many log blocks the plane has room for, beside a data block for
- * each logical block, and the free block that a full merge copies to. With one
- * log block more, the merge of a logical block without a data block might find
- * no free block.
+ * Returns how many log blocks the plane has room for. The other blocks are one
+ * data block for each logical block, and one free block. A full merge needs the
+ * free block for its copies.
  */
 uint32_t scarp_logs_room(const ScarpDrive *drive, uint32_t plane);
 /*
- * Return how many log blocks the plane has, and may have. FAST's sequential log
- * block counts, even while there is none.
+ * scarp_logs_count() returns how many log blocks the plane has, and
+ * scarp_logs_max() how many it may have. With fast, the count includes the
+ * sequential log block even while the plane has none.
  */
 uint32_t scarp_logs_count(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t plane);
@@ -98,8 +99,8 @@ bool scarp_logs_need_all(const ScarpDrive *drive, uint32_t plane);
  */
 uint64_t scarp_logs_ram_bytes(const ScarpDrive *drive, uint32_t page_bytes);
 /*
- * True when the host may open a block of the plane. The last free one is
- * reserved for a full merge.
+ * True when a host write may open a block of the plane. Its last free block is
+ * kept for the copies of a full merge.
  */
 static inline bool scarp_logs_may_open(const ScarpDrive *drive, uint32_t plane)
 {
@@ -117,8 +118,8 @@ void scarp_log_append(ScarpDrive *drive, uint32_t plane, uint32_t block);
 void scarp_log_remove(ScarpDrive *drive, uint32_t plane, uint32_t block);
 
 /*
- * True when the copies of group's merge are not complete yet, so that its data
- * block must not change.
+ * True when a merge of logical block group has begun, and not all of its copies
+ * are on flash. The group's data block must not get pages meanwhile.
  */
 static inline bool scarp_log_is_merging(const ScarpDrive *drive, uint32_t plane,
                                         uint32_t group)
@@ -129,9 +130,10 @@ static inline bool scarp_log_is_merging(const ScarpDrive *drive, uint32_t plane,
 }
 
 /*
- * Returns the data block if `page` is the next page of it. Returns SCARP_FRESH
- * if the page is the first one of a data block that has to be opened, and
- * SCARP_NONE if it goes to a log block.
+ * Returns the block that `page` goes to if it need not go to a log block: the
+ * data block, if `page` is its next page in order, or SCARP_FRESH if `page` is
+ * the first of a data block that has to be opened. Returns SCARP_NONE if the
+ * page needs a log block.
  */
 static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
                                           ScarpLogPage page)
@@ -149,8 +151,8 @@ static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * True when `page` goes to its data block, or begins one, if n pages of its
- * logical block go there before it.
+ * True when `page` will go to its data block, or begin one, after n other pages
+ * on their way have been written there.
  */
 static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
                                              uint32_t p, ScarpLogPage page,
@@ -163,9 +165,9 @@ static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
 }
 
 /*
- * Counts of the pages and blocks that pages on their way to the plane will take
- * before lpn. The first page on its way of each other logical block decides:
- * the rest are assumed to follow it.
+ * Counts what the pages that are on their way to the plane will take before lpn
+ * is written. For another logical block, only its first such page is looked at.
+ * The rest are assumed to go to the same block.
  */
 typedef struct {
     uint32_t data;   /* pages of the data block of lpn's logical block */
@@ -181,12 +183,15 @@ ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t plane,
                               uint32_t n_ahead);
 
 /*
- * Plans a merge of the logical block merge->group with its log block `log`,
- * which may be SCARP_NONE. A switch or partial merge is preferred to a full
- * one.
+ * Plans a merge of logical block merge->group and its log block `log`, which
+ * may be SCARP_NONE. A switch merge copies nothing, and a partial merge copies
+ * a part of the pages. If neither is possible, a full merge copies all pages.
  */
 void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge);
-/* Begins the merge, and opens its target if that is SCARP_FRESH. */
+/*
+ * Begins the merge. If merge->target is SCARP_FRESH, opens a block as the
+ * target.
+ */
 void scarp_log_begin(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
 /* Implement ScarpMappingOps.source_page and target. */
 uint32_t scarp_log_source(const ScarpDrive *drive, ScarpMerge *merge);

@@ -1,6 +1,6 @@
 /*
- * The laws of mappings by logical block, and the state that an image keeps of
- * them.
+ * Invariants of the mappings block and fast, and the parts of their tables that
+ * an image contains.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,8 +21,8 @@ typedef struct {
 } Role;
 
 /*
- * Gives a block its role. Returns false if the block has one already, or does
- * not belong to the mapping.
+ * Gives a block its role. Returns false if the block has a role already, or if
+ * its state is not BLOCK_OWNED, which blocks of these mappings have.
  */
 static bool name(const ScarpDrive *drive, Role *role, uint32_t block,
                  RoleKind kind, uint32_t group, GError **error)
@@ -51,8 +51,8 @@ static bool name_data(const ScarpDrive *drive, Role *role, GError **error)
 }
 
 /*
- * Checks that the log block's in_order tells whether each programmed page lies
- * at its own offset.
+ * Checks that in_order is true if and only if each programmed page of the log
+ * block lies at its own offset in the logical block.
  */
 static bool check_order(const ScarpDrive *drive, uint32_t block,
                         GError **error)
@@ -74,8 +74,8 @@ static bool check_order(const ScarpDrive *drive, uint32_t block,
 }
 
 /*
- * Checks that only FAST has a sequential log block, and that its pages are in
- * order.
+ * Checks that the plane's sequential log block has its pages in order, and that
+ * the mapping is fast, as no other has such a block.
  */
 static bool check_sequential(const ScarpDrive *drive, uint32_t p,
                              GError **error)
@@ -93,8 +93,9 @@ static bool check_sequential(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Checks FAST's random log blocks: they are opened one after the other, so all
- * but the newest are full, and the list is in the order of their ages.
+ * Checks a random log block of the mapping fast. Only the newest may have free
+ * pages, as one is filled before the next is opened. The list must be sorted by
+ * the time of opening.
  */
 static bool check_turn(const ScarpDrive *drive, uint32_t block, GError **error)
 {
@@ -157,8 +158,8 @@ static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
 }
 
 /*
- * Gives the blocks of a merge their roles: they are in no list, or about to
- * leave it.
+ * Gives roles to the blocks of the plane's merge. Its target is not yet in the
+ * tables, and the blocks that it will erase are not in them any more.
  */
 static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
                        GError **error)
@@ -189,7 +190,9 @@ static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
 }
 
 /*
- * Checks that the tables alone allow lpn to lie where the forward map has it.
+ * Checks that the tables of the controller lead to the same PPN for lpn as the
+ * forward map: its page must be in a block of its logical block, or in a shared
+ * log block, and in a data block at its own offset.
  */
 static bool check_unit(const ScarpDrive *drive, const Role *role, uint32_t lpn,
                        GError **error)
@@ -256,7 +259,7 @@ bool scarp_logs_check(const ScarpDrive *drive, GError **error)
 
 /* ---- Images ------------------------------------------------------------- */
 
-/* Visits *block, which is a block of the plane, or SCARP_NONE. */
+/* Saves or loads *block, which is SCARP_NONE or a block of the plane. */
 static void visit_block(ScarpDrive *drive, uint32_t p, const char *what,
                         uint32_t *block, ScarpVisit *visit)
 {
@@ -273,8 +276,8 @@ static void visit_block(ScarpDrive *drive, uint32_t p, const char *what,
 }
 
 /*
- * Visits the logical block of a log block. in_order is not visited, as it
- * follows from the block's pages.
+ * Saves or loads the logical block of a log block. in_order is not in the
+ * image; a load computes it from the LPNs in the block's spare areas.
  */
 static void visit_log(ScarpDrive *drive, uint32_t p, uint32_t block,
                       ScarpVisit *visit)
@@ -346,8 +349,10 @@ void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit)
 }
 
 /*
- * True when the unit at ppn belongs to ppn's plane, and, unless log blocks are
- * shared, to the same logical block as the first unit in its block.
+ * True when static allocation gives the LPN that is stored at ppn to ppn's
+ * plane. With block, all LPNs of a block must also be of one logical block, so
+ * the LPN is compared with the first one in the block. With fast, log blocks
+ * are shared.
  */
 bool scarp_logs_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {

@@ -1,13 +1,17 @@
 /*
- * Mappings by logical block after a power cut: the role of each block.
+ * Recovery of the mappings block and fast from a power cut: decides which
+ * blocks become data blocks and log blocks.
  *
  * A block can be a data block if all of its pages are of one logical block,
  * each at its own offset. If such a block has the newest copies of all pages of
- * its logical block, it is the complete target of a merge, or an ordered log
- * block. It becomes the data block, and the other blocks of the logical block
- * are useless. Otherwise the oldest such block is the data block, and the
- * others are log blocks, as far as the mapping has room for log blocks. Further
- * blocks are merged, as by full merges, before the host is let in.
+ * its logical block, it is the target of a merge that was complete, or a log
+ * block written in order. It becomes the data block, and the other blocks of
+ * that logical block are erased.
+ *
+ * If no block is complete, the oldest candidate becomes the data block, and the
+ * others become log blocks, as far as the mapping has room for log blocks.
+ * Blocks beyond that are merged by full merges before the host may use the
+ * drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -50,8 +54,8 @@ static Found look_at(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * True when the block has the newest copies of all pages of group, each at its
- * own offset.
+ * True when the block has the newest copy of every mapped page of the logical
+ * block group, each at its own offset.
  */
 static bool is_complete(const ScarpDrive *drive, uint32_t block, uint32_t group,
                         const uint32_t *ppn_of)
@@ -88,9 +92,10 @@ static void choose(const ScarpDrive *drive, uint32_t block, uint32_t group,
 /* ---- Roles of blocks ---------------------------------------------------- */
 
 /*
- * Makes block a log block: with fast the sequential or a shared one, otherwise
- * that of its logical block. If the logical block has one already, the block is
- * set apart, to be merged.
+ * Makes block a log block. With fast it becomes the sequential log block or a
+ * shared one. With block it becomes the log block of its logical block. If that
+ * has a log block already, the block gets the state BLOCK_APART, and
+ * scarp_logs_mend() merges it.
  */
 static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
 {
@@ -106,8 +111,8 @@ static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
             return;
         }
         /*
-         * Only the newest random log block gets more pages, so the one before
-         * is full from now on.
+         * Host writes go to the newest random log block only. So the previous
+         * one, which may have free pages, is closed.
          */
         if (plane->newest != SCARP_NONE) {
             scarp_block_close_early(drive, plane->newest);
@@ -119,7 +124,8 @@ static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
     }
     if (logs->log_of[found->group] != SCARP_NONE) {
         /*
-         * A logical block has only one log block, so this one has to be merged.
+         * A logical block can have only one log block. scarp_logs_mend() merges
+         * this second one before the host may use the drive.
          */
         scarp_mark(drive, mended_twins);
         scarp_block_recover(drive, block, BLOCK_APART);
@@ -150,8 +156,8 @@ void scarp_logs_recover(ScarpDrive *drive, uint32_t *ppn_of)
     g_autofree uint32_t *newest = NULL;
 
     /*
-     * The last complete block is chosen: the sources of its merge are no longer
-     * needed.
+     * If a logical block has several complete blocks, the one opened last wins.
+     * Power failed before the blocks that it was merged from were erased.
      */
     for (guint i = 0; i < used->len; i++) {
         uint32_t block = g_array_index(used, uint32_t, i);
@@ -174,8 +180,8 @@ void scarp_logs_recover(ScarpDrive *drive, uint32_t *ppn_of)
 /* ---- Mending ------------------------------------------------------------ */
 
 /*
- * Returns a block of the plane that is apart, and has valid units, or
- * SCARP_NONE.
+ * Returns a block of the plane that has the state BLOCK_APART and a valid unit,
+ * so that it must be merged. Returns SCARP_NONE if there is none.
  */
 static uint32_t find_apart(const ScarpDrive *drive, uint32_t p)
 {
@@ -205,8 +211,8 @@ static uint32_t group_in(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Takes *block out of use and sets it to SCARP_NONE. It is erased after the
- * copies.
+ * Takes *block out of the mapping, to be erased after the copies of mend, and
+ * sets *block to SCARP_NONE.
  */
 static void retire(ScarpDrive *drive, ScarpMend *mend, uint32_t *block)
 {
@@ -224,7 +230,10 @@ static void retire_log(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
     retire(drive, mend, &block);
 }
 
-/* Plans the copies of all pages of group to a new data block. */
+/*
+ * Adds to mend the copies of all pages of logical block group to a new data
+ * block, and the erases of its old blocks.
+ */
 static void merge(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
                   uint32_t group)
 {
@@ -247,7 +256,7 @@ static void merge(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
         logs->block[logs->plane[p].sequential].group == group) {
         retire(drive, mend, &logs->plane[p].sequential);
     }
-    /* Blocks of group that are apart are erased, too. */
+    /* Blocks of the group that have no role (BLOCK_APART) are erased, too. */
     for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
         bool is_dead = false;
 

@@ -1,12 +1,14 @@
 /*
- * The list of mappings, and the one that a drive has.
+ * The list of all mappings (ftl.mapping), and calls to the one that the drive
+ * has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/internal.h"
 
 /*
- * All mappings, in the order of ftl.mapping's choices. A new one is added here.
+ * All mappings, in the order of the enum of ftl.mapping's values. A new mapping
+ * has to be added here.
  */
 static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_PAGE] = &scarp_mapping_page,
@@ -19,8 +21,8 @@ static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
 static const char *name_of(const ScarpDrive *drive)
 {
     /*
-     * The class of an image is compared before the drive has tables, when
-     * drive->map.ops is not set yet.
+     * scarp_map_add_class() needs the name before scarp_map_init() has set
+     * drive->map.ops.
      */
     const ScarpMappingOps *ops = mappings[drive->desc.mapping];
 
@@ -32,8 +34,8 @@ void scarp_map_add_class(const ScarpDrive *drive, GString *text)
     const ScarpDescription *d = &drive->desc;
 
     /*
-     * Images that are older than the key ftl.mapping lack this line, and are of
-     * "page".
+     * Images that were made before the key ftl.mapping existed lack this line.
+     * As all of them have page mapping, the line is left out for "page".
      */
     if (d->mapping != MAPPING_PAGE) {
         g_string_append_printf(text, "ftl.mapping=%s\n",
@@ -71,8 +73,8 @@ uint64_t scarp_map_table_bytes(const ScarpDrive *drive)
 }
 
 /*
- * True when the mapping recovers from power cuts. A mapping that lets a unit
- * lie in any page needs no functions for that.
+ * True when the drive can recover this mapping after a power cut. A mapping
+ * that lets a unit lie in any page needs no functions of its own for that.
  */
 static bool recovers(const ScarpMappingOps *ops)
 {

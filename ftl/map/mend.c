@@ -1,19 +1,21 @@
 /*
- * After a power cut: the place of each unit, the role of each block, and the
- * work that mends planes before the host is let in.
+ * After a power cut: maps the units that were found on flash, sets the state of
+ * each block, and plans the copies and erases that planes need before the host
+ * may use the drive.
  *
- * Under mappings that use any page, a block with valid units counts as full,
- * whatever part of it is erased. A block without valid units is erased. A plane
- * without a free block gets one as by a collection: the blocks with the fewest
- * valid units are copied together.
+ * With a mapping that lets a unit lie in any page, a partly programmed block
+ * with valid units counts as full, and gets no more pages. A block without
+ * valid units is erased. A plane without a free block gains one as by garbage
+ * collection: the units of the blocks with the fewest valid units are copied
+ * into fewer blocks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/internal.h"
 
 /*
- * Returns a version above all versions in spare areas and in records of
- * deallocations.
+ * Returns a version number that is greater than all versions in spare areas and
+ * in the records of deallocations on flash.
  */
 static uint64_t next_version(const ScarpDrive *drive, const uint32_t *ppn_of)
 {
@@ -51,8 +53,9 @@ static void recover_block(ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Compares two blocks by the order of their opening. The order of filling,
- * which is not known, is nearly the same.
+ * Compares two blocks by the time of their opening. mend.c needs the order in
+ * which they were filled, which flash does not tell, but which is nearly the
+ * same.
  */
 static int by_seq(const void *a, const void *b, void *opaque)
 {
@@ -136,8 +139,9 @@ void scarp_mend_victim(ScarpDrive *drive, ScarpMend *mend, uint32_t victim)
 }
 
 /*
- * Adds the erase of the plane's next block that is apart and has no valid unit.
- * Returns false if there is none.
+ * Adds to mend the erase of the plane's next block that recovery found useless:
+ * its state is BLOCK_APART, and it has no valid unit. Returns false if there is
+ * none.
  */
 static bool next_apart(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 {

@@ -1,6 +1,7 @@
 /*
- * Merges of mappings that choose a unit's page: the plan for a plane, and the
- * steps. gc issues their flash commands (gc/merge.c).
+ * Merges of the mappings with log blocks or update blocks: the plan for a
+ * plane, and the steps of a merge. gc/merge.c calls the steps, and issues the
+ * flash commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -51,8 +52,9 @@ bool scarp_merge_plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
     }
     *copies = copies_left(drive, &merge);
     /*
-     * A shared log block is found empty only after its last merge, so a plan to
-     * erase it counts as one erase.
+     * A plan of kind SCARP_MERGE_ERASE can have an empty dead[]: finish() adds
+     * a log block that is shared by logical blocks only then. It counts as one
+     * erase.
      */
     *erases = MAX(merge.n_dead, merge.kind == SCARP_MERGE_ERASE);
     return true;

@@ -1,6 +1,6 @@
 /*
- * Mappings that choose a unit's page: the block and the page in it that a page
- * of the host gets.
+ * Mappings that choose the page of each write (MAP_PLACES_PAGES): finds the
+ * block, and the page in it, for the next page that the host writes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * Functions of map for other rooms.
+ * The functions of map that other directories of ftl/ may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,8 +13,8 @@
 /* Returns the bytes of the tables of map. */
 uint64_t scarp_map_bytes(const ScarpGeometry *geo);
 /*
- * Returns the bytes of the host's memory for the cache of entries (demand), or
- * 0.
+ * Returns the bytes of host memory that the simulator needs for the cache of
+ * mapping entries (ftl.mapping=demand). Returns 0 for other mappings.
  */
 uint64_t scarp_map_cache_bytes(const ScarpDrive *drive);
 bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config,
@@ -22,34 +22,45 @@ bool scarp_map_init(ScarpDrive *drive, const ScarpConfig *config,
 void scarp_map_clear(ScarpDrive *drive);
 
 /*
- * True when the mapping has the ability `what`. Other rooms ask this, and never
- * which mapping the drive has.
+ * True when the mapping has the ability `what`. Code outside map asks for an
+ * ability and never compares drive->desc.mapping, so a new mapping needs no
+ * change there.
  */
 static inline bool scarp_map_can(const ScarpDrive *drive, ScarpMapCan what)
 {
     return drive->map.can & what;
 }
 /*
- * True when units, or translation units, lie in the planes that ftl.allocation
- * gives them. This function and the next one also work before the drive has
- * tables.
+ * True when the mapping has MAP_KEEPS_ORDER: it stores each unit, or each
+ * translation unit, in the plane that ftl.allocation gives to its LPN. This
+ * function and scarp_map_add_class() may be called before scarp_map_init().
  */
 bool scarp_map_keeps_order(const ScarpDrive *drive);
-/* Adds lines to text that an image and a drive must have in common. */
+/*
+ * Appends the mapping's settings to text. An image can be loaded into a drive
+ * only if the drive's text equals the text stored in the image.
+ */
 void scarp_map_add_class(const ScarpDrive *drive, GString *text);
-/* Returns the number of blocks whose pages are best written together. */
+/*
+ * Returns the number of blocks that should be written in turn, a page each, so
+ * that they can be reclaimed together.
+ */
 uint64_t scarp_map_group_blocks(const ScarpDrive *drive);
-/* Returns the RAM that a controller needs for the drive's mapping. */
+/*
+ * Returns the bytes of RAM that a real controller needs for the drive's
+ * mapping.
+ */
 uint64_t scarp_map_ram_bytes(const ScarpDrive *drive);
 /*
- * Returns how much of that RAM a drive at rest has to read again after it has
- * lost its RAM.
+ * Returns how many of the bytes of scarp_map_ram_bytes() an idle drive has to
+ * read from flash again after its RAM was lost.
  */
 uint64_t scarp_map_table_bytes(const ScarpDrive *drive);
 
 /*
  * Returns the PPN of lpn's newest copy on flash, or SCARP_NONE if lpn is
- * unmapped. pack finds units that are still buffered.
+ * unmapped. Data that is still in the write buffer is not on flash; look for
+ * that in pack.
  */
 static inline uint32_t scarp_map_lookup(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -61,7 +72,10 @@ static inline bool scarp_map_is_mapped(const ScarpDrive *drive, uint32_t lpn)
     return drive->map.ppn_of[lpn] != SCARP_NONE;
 }
 
-/* Prefetch lpn's entry, which will soon be looked up, or written. */
+/*
+ * Prefetch lpn's mapping entry into the host CPU's cache, as the caller will
+ * soon read or write it.
+ */
 static inline void scarp_map_expect(const ScarpDrive *drive, uint32_t lpn)
 {
     __builtin_prefetch(&drive->map.ppn_of[lpn]);
@@ -75,8 +89,9 @@ static inline void scarp_map_expect_write(const ScarpDrive *drive, uint32_t lpn)
 /* ---- Entries that are not in RAM: MAP_FETCHES --------------------------- */
 
 /*
- * Asks for lpn's entry, for a read. False: the entry is on flash, and the
- * caller has to call scarp_map_wait_read().
+ * Looks for lpn's mapping entry in the modelled RAM, on behalf of a host read.
+ * Returns false if the entry has to be fetched from flash. The caller then has
+ * to call scarp_map_wait_read().
  */
 bool scarp_demand_get(ScarpDrive *drive, uint32_t lpn);
 
@@ -84,19 +99,21 @@ static inline bool scarp_map_known(ScarpDrive *drive, uint32_t lpn)
 {
     return !drive->map.demand || scarp_demand_get(drive, lpn);
 }
-/* Lets a read of one unit of the host wait for its entry. */
+/* Makes a host read of one unit wait until its mapping entry is in RAM. */
 void scarp_map_wait_read(ScarpDrive *drive, ScarpFlashCmd *read);
 /*
- * Asks for the entry of a unit that the host wrote. True: the entry stays in
- * RAM until scarp_map_unpin(). False: the unit waits, until
- * scarp_map_take_ready() returns it.
+ * Pins the mapping entry of a unit that the host wrote, so that the entry stays
+ * in RAM until scarp_map_unpin(). Returns false if the entry is not in RAM. The
+ * unit then waits until scarp_map_take_ready() returns it with the entry
+ * pinned.
  */
 bool scarp_map_pin(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_map_unpin(ScarpDrive *drive, uint32_t lpn);
 
 /*
- * Goes on with the reads and writes of translation units. flow then takes the
- * reads and units whose entries are known now, by scarp_map_take_ready().
+ * Starts the reads and writes of translation units that are due. Afterwards
+ * flow calls scarp_map_take_ready() to get the reads and units that have waited
+ * and whose entries are in RAM now.
  */
 void scarp_map_pump(ScarpDrive *drive);
 static inline bool scarp_map_wants(const ScarpDrive *drive)
@@ -104,40 +121,48 @@ static inline bool scarp_map_wants(const ScarpDrive *drive)
     return drive->map.wants;
 }
 /*
- * Returns the reads and units whose entries are known now, in the order in
- * which they got them, or NULL. scarp_map_wait_next() leads to the others. The
- * caller gives each of them back by scarp_map_give_ready().
+ * Returns the first of the reads and units whose entries have come into RAM, or
+ * NULL. They are in the order in which they got their entries;
+ * scarp_map_wait_next() returns the next one. The caller frees each by
+ * scarp_map_give_ready().
  */
 ScarpMapWait *scarp_map_take_ready(ScarpDrive *drive);
 ScarpMapWait *scarp_map_wait_next(const ScarpMapWait *wait);
 /*
- * Return the members of a wait: its read, or its unit, the other being NULL,
- * and the LPN whose entry it waited for.
+ * Return the read or the unit that has waited, and the LPN whose entry it
+ * waited for. A wait has either a read or a unit, and NULL for the other.
  */
 ScarpFlashCmd *scarp_map_wait_cmd(const ScarpMapWait *wait);
 ScarpUnit *scarp_map_wait_unit(const ScarpMapWait *wait);
 uint32_t scarp_map_wait_lpn(const ScarpMapWait *wait);
 void scarp_map_give_ready(ScarpDrive *drive, ScarpMapWait *wait);
 
-/* Called when a flash command of map has ended. They free it. */
+/*
+ * Called when a read or a program of translation units has ended. They free
+ * cmd.
+ */
 void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 /*
- * True when a collection of the block may begin, because there is room for the
- * entries that it changes. Otherwise all dies look for work again when there is
- * room. behind: another plane's collection comes first, so this one may begin
- * only if it changes no entry.
+ * True when garbage collection of the block may begin. Collection changes the
+ * entry of each unit that it moves, and the changes need RAM until they are
+ * written. If that RAM is full, the function returns false, and all dies are
+ * told to look for work again once some of it is free.
+ *
+ * behind: the collection of another plane has waited longer. The block may then
+ * be collected only if this changes no entry.
  */
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind);
 /*
- * For mappings that fetch: true when no change of a collection waits to be
- * written, and no collection can make one.
+ * For mappings with MAP_FETCHES: true when all entries that collections changed
+ * are on flash, and no running collection can change another.
  */
 bool scarp_map_changes_nothing(const ScarpDrive *drive);
 /*
- * Called when a collection begins, which will change at most n entries, and
- * when it has ended.
+ * Called when the collection of a block in the plane begins and when it has
+ * ended. n is the greatest number of entries that it can change; RAM for n
+ * changes is reserved.
  */
 void scarp_demand_collects(ScarpDrive *drive, uint32_t plane, uint32_t n);
 void scarp_demand_collected(ScarpDrive *drive, uint32_t plane);
@@ -167,34 +192,40 @@ static inline bool scarp_is_translation_unit(const ScarpDrive *drive,
            drive->geo.translation_blocks;
 }
 
-/* Queues for writing all translation units that differ from flash. */
+/*
+ * Queues all translation units whose newest contents are only in RAM, to be
+ * written to flash.
+ */
 void scarp_map_drain(ScarpDrive *drive);
 bool scarp_map_at_rest(const ScarpDrive *drive);
 /*
- * Begin and end a span, such as ageing, in which changes of entries are not
- * counted.
+ * Begin and end a span in which moved units do not count as changed entries.
+ * While the drive is aged, for example, translation units are written only
+ * once, at the end.
  */
 void scarp_map_age_begins(ScarpDrive *drive);
 void scarp_map_aged(ScarpDrive *drive);
 /*
- * Visit the mapping's state, beside ppn_of, for an image of a drive at rest,
- * and end the load of one.
+ * scarp_map_visit() saves the mapping's own state to an image, or loads it from
+ * one. ppn_of is saved elsewhere. scarp_map_loaded() ends a load. The drive is
+ * idle meanwhile.
  */
 void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit);
 void scarp_map_loaded(ScarpDrive *drive);
 /*
- * Check an image, where power may fail. scarp_map_may_hold() is true if the
- * mapping may have put the unit that ppn's spare area names at ppn,
- * scarp_map_may_say() if unit lpn may have these contents.
+ * Check an image of a drive whose power may fail. scarp_map_may_hold() is true
+ * if the mapping can have stored at ppn the LPN that ppn's spare area has.
+ * scarp_map_may_say() is true if the bytes `says` can be the contents of unit
+ * lpn.
  */
 bool scarp_map_may_hold(const ScarpDrive *drive, uint32_t ppn);
 bool scarp_map_may_say(const ScarpDrive *drive, uint32_t lpn, const void *says);
 
-/* Maps lpn to ppn, where a program has put the host's data. */
+/* Maps lpn to ppn, as a program has just written the host's data there. */
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /*
- * Maps lpn to ppn for data that the host did not write: parity, a translation
- * unit, ageing.
+ * Maps lpn to ppn for a write that did not come from the host: of parity, of a
+ * translation unit, or of ageing.
  */
 void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /* Unmaps lpn and drops its contents. */
@@ -202,16 +233,16 @@ void scarp_map_unmap(ScarpDrive *drive, uint32_t lpn);
 /* Unmaps lpn for the host's deallocation. */
 void scarp_map_deallocate(ScarpDrive *drive, uint32_t lpn);
 /*
- * Called when a copy of the unit at `from` is on flash at `to`. True: the copy
- * is the valid one now, and mapping and contents have switched together. False:
- * the copy is stale, as the host wrote or deallocated lpn meanwhile.
+ * Called when garbage collection has copied the unit lpn from PPN `from` to PPN
+ * `to`. Returns true if lpn is mapped to `to` now. Returns false if the host
+ * wrote or deallocated lpn during the copy, so that the copy is stale.
  */
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to);
 /*
- * Called when the n valid units from[], of one block, have moved to `to` and
- * the units behind it, in another block. Their old block counts them as valid
- * until scarp_block_emptied().
+ * Called when n valid units of one block, at the PPNs from[], have been copied
+ * to consecutive PPNs of another block, beginning at `to`. The old block counts
+ * these units as valid until scarp_block_emptied() is called.
  */
 void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
                             uint32_t n, uint32_t to);
@@ -219,20 +250,25 @@ void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
 /* ---- Places of pages, if the mapping chooses them: map/next_page.c ------ */
 
 /*
- * Do the same for a page with lpn as scarp_page_possible(), _offset() and
- * _take() do for any page.
+ * Do for a page with the data of lpn what scarp_page_possible(),
+ * scarp_page_offset() and scarp_page_take() do with mappings that let a unit
+ * lie in any page.
  */
 bool scarp_map_page_possible(const ScarpDrive *drive, uint32_t plane,
                              uint32_t lpn);
 uint32_t scarp_map_page_offset(const ScarpDrive *drive, uint32_t plane,
                                uint32_t lpn);
 uint32_t scarp_map_page_take(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
-/* True when a program of the host waits for a merge of the plane. */
+/*
+ * True when the host's first queued program in the plane has no page to go to,
+ * so that a merge must make room.
+ */
 bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t plane);
 
 /*
- * True when n pages, lpn and each n_planes further, fit into the plane before
- * anything is merged, if the pages ahead[] are written first.
+ * True when the plane can take n pages before it has to merge blocks: page lpn,
+ * and the n - 1 pages that follow it at distances of n_planes. The pages
+ * ahead[] are on their way to the plane and count as written before.
  */
 bool scarp_map_has_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                         uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
@@ -240,16 +276,17 @@ bool scarp_map_has_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
 /* ---- Merges: map/merge.c ----------------------------------------------- */
 
 /*
- * The steps of a merge:
+ * The steps of a merge, in the order in which gc calls them for a plane:
  *
- * begin      chooses one that makes room for lpn, or (SCARP_NONE) frees a
- *            block; false: there is none
+ * begin      chooses a merge that makes room for lpn, or, if lpn is SCARP_NONE,
+ *            one that frees a block. Returns false if there is none.
  * next_copy  returns the next page to copy, SCARP_PAD for a page without data,
  *            or SCARP_NONE after the last
- * offset     returns the offset of the page that the copy goes to
- * take       takes that page, as the copy's program starts
- * finish     changes the mapping, when all copies are on flash
- * next_dead  returns the next block to erase; SCARP_NONE: the merge is over
+ * offset     returns the offset in its block of the page that the copy goes to
+ * take       takes that page, when the copy's program starts
+ * finish     maps the copied pages to their new places, when all copies are on
+ *            flash
+ * next_dead  returns the next block to erase, or SCARP_NONE: the merge is over
  */
 bool scarp_merge_begin(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 uint32_t scarp_merge_next_copy(ScarpDrive *drive, uint32_t plane);
@@ -257,15 +294,19 @@ uint32_t scarp_merge_offset(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_merge_take(ScarpDrive *drive, uint32_t plane);
 void scarp_merge_finish(ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_merge_next_dead(ScarpDrive *drive, uint32_t plane);
-/* Called when the block that next_dead returned is erased. */
+/*
+ * Called when the block that scarp_merge_next_dead() returned has been erased.
+ */
 void scarp_merge_erased(ScarpDrive *drive, uint32_t plane);
 /*
- * Returns how many pages are still to be copied, those without data included.
+ * Returns how many pages the plane's merge still has to program. Pages without
+ * data, which only fill gaps, count too.
  */
 uint32_t scarp_merge_copies_left(const ScarpDrive *drive, uint32_t plane);
 /*
- * Sets *copies and *erases to those of the merge that begin would choose.
- * Returns false if there is none. The function looks at each page of a block.
+ * Sets *copies and *erases to the pages that scarp_merge_begin() would copy,
+ * and the blocks that it would erase. Returns false if it would find no merge.
+ * The call is slow, as it looks at every page of a block.
  */
 bool scarp_merge_plan(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                       uint32_t *copies, uint32_t *erases);
@@ -288,15 +329,15 @@ static inline uint32_t scarp_merge_victim(const ScarpMerge *merge)
     return merge->victim;
 }
 
-/* True when all copies are on flash, and the mapping has changed. */
+/* True when all of the merge's copies are on flash and mapped. */
 static inline bool scarp_merge_is_copied(const ScarpMerge *merge)
 {
     return merge->switched;
 }
 
 /*
- * Returns how many blocks are still to be erased, without the one whose erase
- * has begun.
+ * Returns how many blocks the merge still has to erase, without the block whose
+ * erase has begun.
  */
 static inline uint32_t scarp_merge_erases_left(const ScarpMerge *merge)
 {
@@ -304,7 +345,8 @@ static inline uint32_t scarp_merge_erases_left(const ScarpMerge *merge)
 }
 
 /*
- * Returns the lpn of the plane's first program of the host; there must be one.
+ * Returns the LPN of the first host program in the plane's queue. The queue
+ * must not be empty.
  */
 static inline uint32_t scarp_map_waiting_lpn(const ScarpDrive *drive,
                                              uint32_t plane)
@@ -314,18 +356,22 @@ static inline uint32_t scarp_map_waiting_lpn(const ScarpDrive *drive,
     return scarp_unit_lpn(scarp_flash_units(head));
 }
 
-/* Maps lpn, which is unmapped, to ppn, as an image or recovery says. */
+/*
+ * Maps lpn to ppn, because an image or the recovery from a power cut says so.
+ * lpn must be unmapped before.
+ */
 void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 
 /*
- * map/rebuild.c: fills ppn_of[mapped_units] from flash alone, as after a loss
- * of all RAM. docs/images.md explains the result.
+ * Fills ppn_of[mapped_units] from what is on flash alone, as a controller does
+ * that has lost all of its RAM. docs/images.md explains how far the result
+ * agrees with the lost mapping. Source: map/rebuild.c.
  */
 void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of);
 
 /*
- * True when the drive tells a lie by which the rebuilt mapping may differ from
- * the real one.
+ * True when a lie.* setting makes scarp_map_rebuild() wrong on purpose (for
+ * example lie.unserialised). Checks then do not compare its result.
  */
 static inline bool scarp_map_rebuild_lies(const ScarpDrive *drive)
 {
@@ -336,47 +382,55 @@ static inline bool scarp_map_rebuild_lies(const ScarpDrive *drive)
 /* ---- After a power cut: map/mend.c -------------------------------------- */
 
 /*
- * Sets blocks and units by their cells. Blocks of no use become apart. Before
- * the call no block has a state, and nothing is mapped.
+ * Rebuilds the mapping from the pages on flash, and sets the state of each
+ * block. A written block without a valid unit becomes BLOCK_APART, which is
+ * erased later. Before the call no block has a state, and no LPN is mapped.
  */
 void scarp_map_recover(ScarpDrive *drive);
 /*
- * Fills mend with the next work for the plane. Returns false if there is none:
- * the plane is sound. The caller zeroes mend before the first call, and keeps
- * it from one call to the next.
+ * Fills mend with the next units to copy, or blocks to erase, so that the plane
+ * gets enough free blocks to accept host writes again. Returns false if the
+ * plane needs no more work. The caller zeroes mend before the first call, and
+ * keeps it from one call to the next.
  */
 bool scarp_map_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
 /*
- * Called when all units of mend are copied. *target is the block that was
- * copied to, and may get more units. If it may not, the function sets it to
- * SCARP_NONE.
+ * Called when all units of mend have been copied. *target is the block that
+ * they were copied to. The function sets *target to SCARP_NONE if the block
+ * must not get units of the next call of scarp_map_mend().
  */
 void scarp_map_mend_copied(ScarpDrive *drive, ScarpMend *mend,
                            uint32_t *target);
-/* Called when a block that units were copied to is full, or gets no more. */
+/*
+ * Called when recovery has copied units to block, and will copy no more there.
+ */
 void scarp_map_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
                            uint32_t block);
 void scarp_mend_clear(ScarpMend *mend);
 /* Ends recovery, as every plane is sound. */
 void scarp_map_recovered(ScarpDrive *drive);
 /*
- * True when recovery reads all pages of the block; otherwise it reads only the
- * first one.
+ * True when recovery has to read all pages of the block. Of the other blocks it
+ * reads only the first page, as a checkpoint has the rest.
  */
 bool scarp_map_must_scan(const ScarpDrive *drive, uint32_t block);
 
 #ifdef SCARP_CHECKED
-/* Mark that a power cut meets a merge of the plane, or a checkpoint. */
+/*
+ * Count, for tests, that power failed during a merge of the plane, or during a
+ * checkpoint.
+ */
 void scarp_map_mark_cut(const ScarpDrive *drive, uint32_t plane, bool erases);
 void scarp_map_mark_cut_checkpoint(const ScarpDrive *drive);
-/* For a mark: true when changed entries are leaving the cache. */
+/* True when dirty entries are about to leave the cache; tests ask this. */
 bool scarp_map_evicts(const ScarpDrive *drive);
 #endif
 
 /*
- * map/laws.c: checks that forward map, spare areas and valid marks agree.
- * closely: checks the cells, too, where power may fail; otherwise only after
- * some of the calls.
+ * Checks that forward map, spare areas and valid bits agree. If closely is set,
+ * and power may fail, also checks that scarp_map_rebuild() finds the same
+ * mapping. As that is slow, it is otherwise done in a random part of the calls.
+ * Source: map/laws.c.
  */
 bool scarp_map_check(const ScarpDrive *drive, bool closely, GError **error);
 

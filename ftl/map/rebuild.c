@@ -1,19 +1,21 @@
 /*
- * The mapping, rebuilt from flash alone: from the LPN of each written unit, its
- * version (with ftl.recovery), the sequence number of each block, and the order
- * of pages. The version is a unit's place in the order of the host's writes. A
- * relocated copy keeps it.
+ * Rebuilds the mapping from flash alone. Each page's spare area has its LPN
+ * and, with ftl.recovery, a version, which numbers the host's writes. A
+ * relocated copy keeps its version. Each block has a sequence number, by the
+ * order in which blocks were opened.
  *
- * Without versions, the order of blocks and pages decides which of two units is
- * newer. That is right until a collection relocates something: a copy lies in a
- * newer page than a unit that was written after it.
+ * Without versions, the copy in the newer block, or at the higher offset of one
+ * block, counts. That can go wrong after garbage collection: a relocated old
+ * copy may lie behind a unit that the host wrote later.
  *
- * Two units with one version are copies of each other, and either may count.
- * Where power may fail, the copy in the older block counts. So the block that
- * was last opened for copies is useless, and becomes free again.
+ * Two pages with the same LPN and version are copies of each other, and either
+ * may count. On a drive whose power may fail, the copy in the older block
+ * counts. The block that was being filled with copies then has no valid unit,
+ * and is erased.
  *
- * With ftl.recovery=2 records tell when a unit was deallocated. If that was
- * after its write, it stays deallocated. Without records the unit comes back.
+ * With ftl.recovery=2, pages called records tell when units were deallocated. A
+ * unit that was deallocated after its last write stays unmapped. Without
+ * records such a unit is mapped again.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -38,8 +40,8 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
     scarp_mark_if(drive, older_copy_kept,
                   scarp_media_keeps(drive) && drive->map.mending);
     /*
-     * On drives whose power cannot fail, only one of two equal copies has
-     * contents.
+     * On a drive whose power cannot fail, the simulator keeps the contents of
+     * the valid copy only, so that copy counts.
      */
     return scarp_media_keeps(drive)
                ? seq_a < seq_b || (seq_a == seq_b && a < b)
@@ -47,8 +49,9 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
 }
 
 /*
- * Unmaps the units that records call deallocated. Records are units, too, so
- * ppn_of has their newest copies already.
+ * Unmaps the units that were deallocated after their last write, as records on
+ * flash tell. Records have LPNs, too, so ppn_of has their newest copies
+ * already.
  */
 static void forget_deallocated(const ScarpDrive *drive, uint32_t *ppn_of)
 {

@@ -1,10 +1,11 @@
 /*
- * map: the places of logical units. Owns the forward map, and the other state
- * of the drive's mapping (ftl.mapping). The valid marks in blocks follow from
- * the forward map.
+ * map: knows where each logical unit lies on flash. It owns the forward map
+ * (ppn_of), and the other tables of the drive's mapping (ftl.mapping). blocks
+ * has a valid bit for each page; map sets it if ppn_of names that page.
  *
- * Other rooms look up units, commit programmed ones, relocate and unmap them.
- * map asks allocation, blocks, media, nand and pack.
+ * Other directories of ftl/ call map to look a unit up, to map it after a
+ * program, to move it during garbage collection, and to unmap it. map calls
+ * allocation, blocks, media, nand and pack.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,27 +22,28 @@ typedef struct ScarpMapWait ScarpMapWait;
 /* Abilities of a mapping, which are bits of ScarpMappingOps.can. */
 typedef enum {
     /*
-     * The mapping chooses a unit's page in its plane. Without this, any page
-     * will do.
+     * The mapping chooses the page in the plane that a write goes to. Without
+     * this bit, the write point in blocks chooses it.
      */
     MAP_PLACES_PAGES = 1 << 0,
     /*
-     * The mapping plans merges to reclaim blocks. Without this, the scheme
-     * chooses victims.
+     * The mapping plans merges to reclaim blocks. Without this bit, the GC
+     * policies choose victim blocks.
      */
     MAP_MERGES = 1 << 1,
     /*
-     * The mapping has the blocks in use, and no list of full blocks has them.
+     * Blocks in use have the state BLOCK_OWNED, and are in the mapping's own
+     * lists. Without this bit, blocks keeps them in its list of full blocks.
      */
     MAP_OWNS_BLOCKS = 1 << 2,
     /*
-     * Entries may be on flash, so that a read or write may have to wait for
-     * one.
+     * The mapping table lies on flash. A read or write may have to wait until
+     * its entry has been read into RAM.
      */
     MAP_FETCHES = 1 << 3,
     /*
-     * Units, or translation units, lie in the planes that ftl.allocation gives
-     * them.
+     * The mapping stores each unit, or each translation unit, in the plane that
+     * ftl.allocation gives to its LPN.
      */
     MAP_KEEPS_ORDER = 1 << 4,
 } ScarpMapCan;
@@ -52,16 +54,16 @@ typedef struct {
     uint32_t group;      /* logical block, or superblock */
     uint32_t victim;     /* the block that is reclaimed */
     uint32_t target;     /* the block that copies go to, or SCARP_NONE */
-    uint32_t next, end;  /* offsets of the pages still to be looked at */
+    uint32_t next, end;  /* offsets of the source pages that are left */
     uint32_t dead[3];    /* blocks to be erased, the last one first */
     uint32_t n_dead;
     uint32_t erasing;    /* the block being erased, or SCARP_NONE */
-    bool switched;       /* the mapping has changed: finish was called */
+    bool switched;       /* finish was called: the copies are mapped */
 } ScarpMerge;
 
 /*
- * Work that mends a plane after a power cut: units to be copied, one after the
- * other, to newly opened blocks, and then blocks to be erased.
+ * Work of a plane after a power cut. First the units unit[] are copied, in this
+ * order, to a newly opened block. Then the blocks dead[] are erased.
  */
 typedef struct {
     uint32_t *unit;   /* [room]: PPNs; SCARP_PAD: a page without data */

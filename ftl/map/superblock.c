@@ -1,11 +1,13 @@
 /*
- * Superblock mapping: adjacent logical blocks form a superblock, which has
- * blocks of its own. A page lies anywhere in these. One of the blocks is
- * written at a time. Blocks beyond the number of logical blocks are update
- * blocks.
+ * Superblock mapping: a superblock is a group of adjacent logical blocks, and
+ * has flash blocks of its own. A page of the superblock may lie anywhere in
+ * these. Writes fill one of the blocks at a time (ScarpSuper.current). If a
+ * superblock has more flash blocks than logical blocks, those in excess are
+ * called update blocks.
  *
- * Merges reclaim blocks of the superblock that was written least recently, of
- * those with update blocks: its block with the fewest valid pages.
+ * A merge reclaims a block of a superblock that has update blocks, beginning
+ * with the superblock written least recently. It takes the block with the
+ * fewest valid pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -125,7 +127,7 @@ void scarp_super_drop(ScarpDrive *drive, uint32_t block)
 
 /* ---- Places of pages ---------------------------------------------------- */
 
-/* True when block is not SCARP_NONE, and has a page left. */
+/* True when block is not SCARP_NONE, and has an unprogrammed page. */
 static bool has_room(const ScarpDrive *drive, uint32_t block)
 {
     return block != SCARP_NONE && scarp_block_written(drive, block) <
@@ -145,8 +147,9 @@ static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
     scarp_mark_if(drive, superblock_awaits_merge,
                   merge->kind && !merge->switched && merge->group == s);
     /*
-     * While this superblock is merged, no other block is opened for it: the
-     * merge opens one, which is written next.
+     * While a merge of superblock s copies pages, the host may not open a block
+     * for s. The merge opens one for its copies, and that becomes the current
+     * block.
      */
     if ((merge->kind && !merge->switched && merge->group == s) ||
         scarp_plane_free_blocks(drive, p) < 2) {
@@ -179,10 +182,7 @@ static void wrote(ScarpDrive *drive, uint32_t p, uint32_t lpn,
     }
 }
 
-/*
- * Returns how many pages the superblock can write before it needs another
- * block.
- */
+/* Returns how many pages the current block of superblock s has left. */
 static uint32_t pages_left(const ScarpDrive *drive, uint32_t s)
 {
     uint32_t block = scarp_supers(drive)->super[s].current;
@@ -192,7 +192,8 @@ static uint32_t pages_left(const ScarpDrive *drive, uint32_t s)
 }
 
 /*
- * Returns the number of a new walk over superblocks: none has it in `seen` yet.
+ * Returns a number that no superblock has in `seen` yet. A loop writes it there
+ * to tell which superblocks it has met.
  */
 static uint32_t next_look(ScarpSupers *supers, uint32_t n_supers)
 {
@@ -243,8 +244,9 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
 /* ---- Merges ------------------------------------------------------------- */
 
 /*
- * Returns the superblock's block with the fewest valid pages, or SCARP_NONE if
- * none can be reclaimed now.
+ * Returns the block of superblock s with the fewest valid pages. A block in
+ * which all pages are valid, or a program is under way, is no candidate.
+ * Returns SCARP_NONE if no block is left.
  */
 static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 {
@@ -256,7 +258,9 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
          b = supers->block[b].next) {
         uint32_t valid = scarp_block_valid(drive, b);
 
-        /* The block that is being written has pages left for the host. */
+        /*
+         * The host still writes to the current block, so it is not reclaimed.
+         */
         if (b == super->current && has_room(drive, b) && valid) {
             continue;
         }
@@ -359,10 +363,9 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
 /* ---- RAM ---------------------------------------------------------------- */
 
 /*
- * Counts 4 bytes for each block, for the list of its superblock; for each
- * logical page the bits that name one page of its superblock; and a valid bit
- * for each page. The paper keeps the entries of pages in spare areas, and reads
- * them there.
+ * Adds up the RAM: 4 bytes for each block, to link it to its superblock; for
+ * each LPN enough bits to number all pages of a superblock; and a valid bit for
+ * each page. The paper has the second part in spare areas on flash instead.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {

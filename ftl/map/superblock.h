@@ -1,6 +1,5 @@
 /*
- * The state of superblock mapping, for map/superblock.c, its recovery and its
- * laws.
+ * The tables of superblock mapping, which map/superblock.c explains.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +12,10 @@ typedef struct {
     uint32_t first;        /* first of its blocks, or SCARP_NONE */
     uint32_t n;            /* number of its blocks */
     uint32_t current;      /* the block being written, or SCARP_NONE */
-    /* links of its plane's list, while it has update blocks */
+    /*
+     * neighbours in its plane's list, which has the superblocks with update
+     * blocks
+     */
     uint32_t older, newer;
     uint32_t seen;         /* number of the last walk that met it */
 } ScarpSuper;
@@ -25,7 +27,10 @@ typedef struct {
 } ScarpSuperBlock;
 
 typedef struct {
-    /* ends of the list of superblocks with update blocks */
+    /*
+     * the plane's superblocks with update blocks, by the time of their last
+     * write
+     */
     uint32_t oldest, newest;
     uint32_t updates;        /* update blocks of the plane */
 } ScarpSuperPlane;
@@ -34,7 +39,7 @@ typedef struct {
     uint32_t width;     /* logical blocks of a superblock */
     uint32_t blocks;    /* logical blocks of a plane */
     uint32_t n;         /* superblocks of a plane */
-    uint32_t *plane_of; /* [n_planes]: planes of so many pages in a row */
+    uint32_t *plane_of; /* [lpn % n_planes]: the plane of lpn */
     ScarpDivisor by_width;
     ScarpSuper *super;  /* [superblock], those of a plane together */
     ScarpSuperBlock *block;
@@ -47,7 +52,10 @@ static inline ScarpSupers *scarp_supers(const ScarpDrive *drive)
     return drive->map.state;
 }
 
-/* Returns the number of the superblock that lpn, of plane p, belongs to. */
+/*
+ * Returns the number of the superblock of lpn. p must be the plane that
+ * ftl.allocation gives to lpn.
+ */
 static inline uint32_t scarp_super_of(const ScarpDrive *drive, uint32_t p,
                                       uint32_t lpn)
 {
@@ -59,8 +67,9 @@ static inline uint32_t scarp_super_of(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Returns how many logical blocks the superblock has: the last one of a plane
- * may have fewer than the others.
+ * Returns how many logical blocks superblock s has. The last superblock of a
+ * plane may have fewer than the others, if the plane's logical blocks do not
+ * divide evenly.
  */
 static inline uint32_t scarp_super_width(const ScarpSupers *supers, uint32_t s)
 {
@@ -80,8 +89,8 @@ void scarp_super_add(ScarpDrive *drive, uint32_t s, uint32_t block);
 /* Removes a block from its superblock. */
 void scarp_super_drop(ScarpDrive *drive, uint32_t block);
 /*
- * Makes s, which was written, the newest in the list of superblocks with update
- * blocks.
+ * Called when superblock s, which has update blocks, was written: moves it to
+ * the newest end of its plane's list.
  */
 void scarp_super_touch(ScarpSupers *supers, uint32_t s);
 

@@ -1,11 +1,12 @@
 /*
- * The laws of superblock mapping, and the state that an image keeps of it.
+ * Invariants of superblock mapping, and the parts of its tables that an image
+ * contains.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/superblock.h"
 
-/* True when a merge copies from the block, or to it. */
+/* True when the plane's merge copies pages from the block, or to it. */
 static bool is_merged(const ScarpDrive *drive, uint32_t block)
 {
     const ScarpMerge *merge =
@@ -15,8 +16,8 @@ static bool is_merged(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Checks that no other superblock has a block of this one, and that its current
- * block is one of its blocks.
+ * Checks that each block in the list of superblock s is in no other list, and
+ * that its current block is in the list.
  */
 static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
                         GError **error)
@@ -60,8 +61,8 @@ static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
 }
 
 /*
- * Checks that the plane's list has the superblocks with update blocks, and no
- * others.
+ * Checks that the plane's list (ScarpSuperPlane) has exactly the superblocks
+ * with update blocks.
  */
 static bool check_plane(const ScarpDrive *drive, bool *named, uint32_t p,
                         GError **error)
@@ -97,7 +98,10 @@ static bool check_plane(const ScarpDrive *drive, bool *named, uint32_t p,
     if (merge->kind && merge->erasing != SCARP_NONE) {
         named[merge->erasing] = true;
     }
-    /* Dead blocks are in no superblock, and wait for their erase. */
+    /*
+     * Blocks that a merge is about to erase are in no superblock any more.
+     * named[] has them nevertheless, so that they do not look lost.
+     */
     for (uint32_t i = 0; merge->kind && merge->switched && i < merge->n_dead;
          i++) {
         named[merge->dead[i]] = true;
@@ -164,8 +168,8 @@ static void visit_super(ScarpDrive *drive, uint32_t s, bool *named,
     bool current = super->current != SCARP_NONE;
 
     /*
-     * The visit begins with the list's last block, because loading puts each
-     * block before the others.
+     * Saving begins with the last block of the list, because loading inserts
+     * each block at the head.
      */
     while (!visit->loading && b != SCARP_NONE &&
            supers->block[b].next != SCARP_NONE) {
@@ -189,8 +193,8 @@ static void visit_super(ScarpDrive *drive, uint32_t s, bool *named,
 }
 
 /*
- * Visits the superblocks with update blocks, in the order in which they were
- * written.
+ * Saves or loads the plane's list of superblocks with update blocks, from the
+ * least to the most recently written one.
  */
 static void visit_order(ScarpDrive *drive, uint32_t p, ScarpVisit *visit)
 {
@@ -237,8 +241,8 @@ void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit)
 }
 
 /*
- * True when the unit at ppn belongs to ppn's plane, and to the same superblock
- * as the first unit in its block.
+ * True when static allocation gives the LPN that is stored at ppn to ppn's
+ * plane, and the LPN is of the same superblock as the first LPN in the block.
  */
 bool scarp_supers_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {

@@ -1,16 +1,20 @@
 /*
- * Superblock mapping after a power cut: a block belongs to the superblock whose
- * units it contains. Of the blocks that are not full, the one opened last gets
- * the next pages.
+ * Recovery of superblock mapping from a power cut. The LPNs in a block's spare
+ * areas tell its superblock. If several blocks of a superblock are partly
+ * written, the one opened last becomes its current block.
  *
- * If a plane lacks a free block, blocks of a superblock with update blocks are
- * copied together, those with the fewest valid units first.
+ * If a plane has too few free blocks, blocks of a superblock with update blocks
+ * are copied together, beginning with the block that has the fewest valid
+ * units.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/superblock.h"
 
-/* Returns the superblock of a block, by the first readable unit in it. */
+/*
+ * Returns the superblock of a block, from the first spare area in it that has
+ * an LPN.
+ */
 static uint32_t super_in(const ScarpDrive *drive, uint32_t block)
 {
     const uint32_t *lpns = scarp_media_lpns(drive,
@@ -29,8 +33,9 @@ static bool is_full(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Makes block, which has a page left, the current one. The one before gets no
- * more pages, and counts as full.
+ * Makes block, which has unprogrammed pages, the current block of superblock s.
+ * If the current block before it is partly written, that is closed, because a
+ * superblock can have only one block open.
  */
 static void make_current(ScarpDrive *drive, uint32_t s, uint32_t block)
 {
@@ -67,8 +72,8 @@ void scarp_supers_recover(ScarpDrive *drive, uint32_t *ppn_of)
 }
 
 /*
- * Returns the superblock's block with the fewest valid units, or SCARP_NONE if
- * all units of all of its blocks are valid.
+ * Returns the block of superblock s with the fewest valid units, or SCARP_NONE
+ * if every block of it is full of valid units.
  */
 static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 {
@@ -86,8 +91,10 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 }
 
 /*
- * Returns the superblock that mending began with, if it has a block left to be
- * copied; otherwise the one with update blocks that was written least recently.
+ * Returns the superblock that recovery shall copy blocks of. If the last one's
+ * target block has room left, and it has another block worth copying, recovery
+ * stays with it. Otherwise the superblock with update blocks that was written
+ * least recently is next.
  */
 static uint32_t next_super(const ScarpDrive *drive, uint32_t p,
                            const ScarpMend *mend)
@@ -116,8 +123,9 @@ bool scarp_supers_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 }
 
 /*
- * The target of the copies joins its superblock, if that has nothing left to be
- * copied.
+ * If no block of the superblock is worth copying any more, the target of the
+ * copies becomes a block of the superblock. Otherwise it gets further copies
+ * first.
  */
 void scarp_supers_mend_copied(ScarpDrive *drive, ScarpMend *mend,
                               uint32_t *target)
