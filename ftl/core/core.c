@@ -1,5 +1,6 @@
 /*
- * How core begins and ends, and the state that an image keeps of it.
+ * Initialises and frees the room core, and loads from an image what core saves
+ * there: the drive's age, sequence numbers and random numbers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,8 +14,8 @@ const char *scarp_version(void)
 }
 
 /*
- * Makes a drive. desc, geo and store_data are const for every room: they are
- * written here and never again.
+ * Allocates a drive. desc, geo and store_data are const members: they are
+ * written here, through a cast, and never again.
  */
 ScarpDrive *scarp_core_new(const ScarpDescription *desc,
                            const ScarpConfig *config)
@@ -68,9 +69,9 @@ void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to)
 
 #ifdef SCARP_CHECKED
 /*
- * Checking the laws costs more on a larger drive, and a long run has many
- * events. So after 2^24 units have been checked, only one event in seven is
- * checked.
+ * Checking all invariants (the laws) visits every unit of the drive, after
+ * every event. So once 2^24 units have been visited, the laws are checked after
+ * one event in seven only.
  */
 bool scarp_core_laws_due(ScarpDrive *drive)
 {

@@ -100,7 +100,10 @@ static const Key keys[] = {
     KEY("lie", no_checkpoint, 0, 1, "0"),
 };
 
-/* ftl.allocation has a word as its value, so keys[] has no row for it. */
+/*
+ * ftl.allocation is a word ("cwdp", "dynamic"), and keys[] has only keys with
+ * numbers. So its default is here.
+ */
 static const char allocation_fallback[] = "cwdp";
 
 static bool parse_number(const Key *key, const char *text, uint64_t *value,
@@ -335,7 +338,7 @@ static bool set_link(ScarpDescription *d, GError **error)
     return true;
 }
 
-/* Sets superblock_blocks to 8 where it was left at 0. */
+/* Sets superblock_blocks to its default, 8, where the description has 0. */
 static void set_superblock(ScarpDescription *d)
 {
     if (d->mapping == MAPPING_SUPERBLOCK && !d->superblock_blocks) {
@@ -343,7 +346,7 @@ static void set_superblock(ScarpDescription *d)
     }
 }
 
-/* Refuses a drive whose reserve leaves the host no unit. */
+/* Refuses a drive whose spare blocks leave no unit for the host. */
 static bool check_host_units(const ScarpDescription *desc, GError **error)
 {
     ScarpGeometry geo = scarp_geometry(desc);

@@ -1,5 +1,6 @@
 /*
- * The description of a drive: geometry, timing, controller, FTL.
+ * The description of a drive: the values of the keys in its .ini file, for
+ * geometry, timing, controller and FTL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,22 +12,30 @@
 #define SCARP_MAX_UNITS 64 /* in a page */
 #define SCARP_MAX_STREAMS 8
 /*
- * The stream of translation units (ftl.mapping=demand). The host's streams have
- * lower numbers.
+ * With ftl.mapping=demand, parts of the mapping (translation units) are
+ * programmed, too. Their stream, which has blocks of its own, is this one; the
+ * host's streams have lower numbers.
  */
 #define SCARP_MAP_STREAM (SCARP_MAX_STREAMS - 1)
 #define SCARP_MAP_ENTRY_BYTES 4 /* an entry of a translation unit: a PPN */
 
 enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
 
-/* ftl.recovery: what the flash itself tells about the mapping. */
+/*
+ * ftl.recovery: what is programmed beside the data so that the mapping can be
+ * found again after a power cut.
+ */
 enum {
     RECOVERY_NONE,
     RECOVERY_WRITES, /* spare areas have versions of units */
     RECOVERY_ALL,    /* also, records tell of deallocations */
 };
 
-/* ftl.paired_pages: what protects a page from a later program of its cells. */
+/*
+ * ftl.paired_pages. A cell of two or more bits stores a bit of as many pages.
+ * If power fails while the later of them is programmed, the earlier ones would
+ * be lost. The value says what protects the earlier pages.
+ */
 typedef enum {
     PAIRED_NONE,   /* nothing: cells have one bit */
     PAIRED_PAD, /* pages count when their cells are filled */
@@ -55,9 +64,9 @@ typedef struct {
     uint64_t pages_per_block;
     uint64_t page_bytes;
     /*
-     * [timing] tR and tPROG: one value, or one for each of the nand.cell_bits
-     * page types (LSB; CSB; MSB; …). The element SCARP_LIST_COUNT is the number
-     * of values.
+     * [timing] Times of a page read (tR) and of a page program (tPROG). Either
+     * one value for all pages, or one for each bit of a cell: LSB, CSB, MSB
+     * page. read_ns[SCARP_LIST_COUNT] tells how many values there are.
      */
     uint64_t read_ns[SCARP_LIST];
     uint64_t program_ns[SCARP_LIST];
@@ -127,8 +136,8 @@ typedef struct {
     uint64_t wear_spread_erases;  /* more difference levels wear; 0: off */
     uint64_t after_reads; /* no collection begins while a read is next */
     /*
-     * [lie] Promises that the drive breaks, so that tests can see whether their
-     * checks after a power cut notice it (docs/powercut.md).
+     * [lie] Deliberate faults: with 1 the drive breaks a promise, to test
+     * whether checks after a power cut notice it (docs/powercut.md).
      */
     uint64_t flush_ignored;       /* a flush completes at once */
     uint64_t fua_ignored;         /* a write with FUA completes when buffered */
@@ -142,9 +151,9 @@ typedef struct {
 } ScarpDescription;
 
 /*
- * Returns the blocks of a plane that only recovery opens. Without such a block,
- * a plane whose last free block was being filled at a power cut could empty no
- * other block.
+ * Returns how many blocks of a plane are set apart for recovery after a power
+ * cut: 1 if power may fail. GC may be filling the plane's last free block when
+ * power fails, and recovery needs an empty block to copy to.
  */
 static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
 {
@@ -152,9 +161,9 @@ static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
 }
 
 /*
- * Returns the blocks of a plane that need not contain data: the trigger's free
- * blocks, the open blocks of the streams and of GC, a block that a policy may
- * put aside, and recovery's block.
+ * Returns how many blocks of a plane must be left over beside its data: the
+ * trigger's free blocks, the open blocks of the streams and of GC, a block that
+ * a policy may put aside, and recovery's block.
  */
 static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 {
@@ -162,9 +171,10 @@ static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 }
 
 /*
- * Returns the pages that a victim must yield. With ftl.paired_pages=pad a
- * collection may have to fill the cells of its last copy with pads, so a victim
- * must yield as many pages as share cells.
+ * Returns how many invalid pages a block must have to be worth a collection.
+ * With ftl.paired_pages=pad GC may have to fill the cells of its last copy with
+ * up to cell_bits - 1 pad pages, so a victim needs cell_bits. Else one page is
+ * enough.
  */
 static inline uint64_t scarp_gain_pages(const ScarpDescription *d)
 {
@@ -172,36 +182,39 @@ static inline uint64_t scarp_gain_pages(const ScarpDescription *d)
 }
 
 /*
- * Returns the blocks of a plane that are for translation units alone
- * (ftl.mapping=demand; else 0). core/spare.c explains this function and the
- * four that follow.
+ * Returns how many blocks of a plane are for translation units (parts of the
+ * mapping) alone; 0 without ftl.mapping=demand. core/spare.c explains this
+ * function and the four that follow.
  */
 uint64_t scarp_translation_blocks(const ScarpDescription *d);
-/* Returns the logical pages of a plane, without those of translation units. */
+/*
+ * Returns how many pages of data a plane has when the host has filled the
+ * drive.
+ */
 uint64_t scarp_plane_pages(const ScarpDescription *d);
 /* Returns the blocks of a plane that are bad from the start. */
 uint64_t scarp_bad_blocks(const ScarpDescription *d);
 /*
- * Returns the blocks of a plane that are not full while the host waits for a
- * collection.
+ * Returns how many blocks of a plane may be empty or partly written while a
+ * host write waits for GC. GC cannot choose these as victims.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d);
 /*
- * Returns the blocks of a plane that must be good, so that the plane works for
- * ever even when it is full.
+ * Returns how many good blocks a plane needs so that GC always finds a victim,
+ * even when the host has filled the drive.
  */
 uint64_t scarp_needed_blocks(const ScarpDescription *d);
 
 /*
- * Reads the file path, applies overrides ("group.key=value,…", or NULL), and
- * checks that the values can work together. False, with *error set: its line
- * names the key.
+ * Reads the .ini file `path`, replaces values by overrides
+ * ("group.key=value,…", or NULL), and checks that the values can work together.
+ * Returns false, with *error set, if not; the message names the key.
  */
 bool scarp_description_load(ScarpDescription *desc, const char *path,
                             const char *overrides, GError **error);
 /*
- * Parses text, as scarp_description_load() parses a file. Error lines use name
- * as the name of the file.
+ * Does the same with text that is in memory already. Error messages use `name`
+ * as the file's name.
  */
 bool scarp_description_parse(ScarpDescription *desc, const char *text,
                              const char *name, const char *overrides,

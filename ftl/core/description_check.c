@@ -30,7 +30,10 @@ static bool check_list(const char *name, const uint64_t *values,
     return false;
 }
 
-/* Checks parity: a stripe has whole pages, each on its own die. */
+/*
+ * Checks the keys that go with ftl.parity_width. Parity covers whole pages,
+ * each on a die of its own, so units must be pages and ftl.allocation an order.
+ */
 static bool check_parity(const ScarpDescription *d, GError **error)
 {
     if (!d->parity_width) {
@@ -64,7 +67,10 @@ static bool check_parity(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* Checks that keys which only some mappings have are 0 with the others. */
+/*
+ * Checks that a key which means something only with some values of ftl.mapping
+ * is 0 with the others.
+ */
 static bool check_mapping(const ScarpDescription *d, GError **error)
 {
     const struct {
@@ -93,8 +99,9 @@ static bool check_mapping(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Checks what mappings by blocks need: they say which page a unit goes to, so a
- * unit must be a page, and each plane is managed by itself.
+ * Checks the keys of a drive with a mapping by blocks (block, superblock,
+ * fast). Such a mapping computes the page of a unit from its LPN, so a unit
+ * must be a page, and each plane must serve a fixed part of the LPNs.
  */
 static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
 {
@@ -104,8 +111,8 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
     uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
     uint64_t bad = d->blocks_per_plane * d->bad_blocks_permille / 1000;
     /*
-     * Blocks that are left for logs: without bad blocks, data, the block that a
-     * full merge copies to, and recovery's block.
+     * Blocks of a plane that can be log blocks: all but the bad ones, those of
+     * the data, the free block that a full merge copies to, and recovery's.
      */
     uint64_t room = d->blocks_per_plane -
                     MIN(d->blocks_per_plane,
@@ -143,8 +150,8 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
         return false;
     }
     /*
-     * With less room than `least`, the check of over-provisioning refuses the
-     * drive.
+     * If there is room for fewer than `least` log blocks,
+     * check_over_provisioning() refuses the drive, and can say why.
      */
     if (d->log_blocks && room >= least &&
         (d->log_blocks < least || d->log_blocks > room)) {
@@ -158,7 +165,10 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* Checks what ftl.mapping=demand needs: no parity, and one of the streams. */
+/*
+ * Checks the keys of a drive with ftl.mapping=demand, which writes parts of the
+ * mapping to flash: no parity, and a stream must be left for these parts.
+ */
 static bool check_demand(const ScarpDescription *d, GError **error)
 {
     if (d->mapping != MAPPING_DEMAND) {
@@ -183,9 +193,10 @@ static bool check_demand(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Checks that collections can always bring a plane to the trigger's number of
- * free blocks, even if no block is bad. A block that would yield less than
- * scarp_gain_pages() is not collected, so such units are lost.
+ * Checks over-provisioning: GC must always be able to reach the trigger's
+ * number of free blocks in each plane, even if the host has filled the drive.
+ * Invalid units count only where GC can get at them: a block with less than
+ * scarp_gain_pages() invalid pages is never collected.
  */
 static bool check_over_provisioning(const ScarpDescription *d, GError **error)
 {
@@ -260,7 +271,10 @@ static bool check_unused(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* Refuses a lie that the drive could never tell. */
+/*
+ * Refuses a key of [lie], a deliberate fault, that could do no harm on such a
+ * drive. A test of the fault would then test nothing.
+ */
 static bool check_lies(const ScarpDescription *d, GError **error)
 {
     const struct {
@@ -348,7 +362,8 @@ static bool check_paired(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Checks that checkpoints are further apart than the pages of one checkpoint.
+ * Checks ftl.checkpoint_pages: a checkpoint (the mapping, written to flash)
+ * must be complete before the next one is due.
  */
 static bool check_checkpoint(const ScarpDescription *d, GError **error)
 {
@@ -379,8 +394,8 @@ static bool check_checkpoint(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Checks what a drive needs to recover from a power cut: versions on flash, and
- * energy for all that only RAM contains.
+ * Checks that a drive whose power may fail can recover: units must have
+ * versions on flash, and what only RAM contains needs stored energy.
  */
 static bool check_power(const ScarpDescription *d, GError **error)
 {

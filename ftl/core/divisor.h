@@ -19,10 +19,13 @@ static inline ScarpDivisor scarp_divisor(uint32_t divisor)
 }
 
 /*
- * Returns floor(n / divisor), exactly. With n = q divisor + s, the quotient (n
- * + 1) / divisor is at most q + 1, and at least q + 1 / divisor. The reciprocal
- * is a little too small: times n + 1 this takes off more than 0, and at most
- * 2^-32.
+ * Returns n / divisor, rounded down, exactly for every n. n + 1 is multiplied
+ * instead of n because the reciprocal is rounded down: with n alone, n =
+ * divisor would give 0.
+ *
+ * For the right quotient q, (n + 1) / divisor lies from q + 1 / divisor to q +
+ * 1. The rounded reciprocal takes off more than 0 and at most 2^-32, so the
+ * result is below q + 1 and not below q.
  */
 static inline uint32_t scarp_divide(uint32_t n, ScarpDivisor by)
 {

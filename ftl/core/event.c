@@ -1,8 +1,9 @@
 /*
- * Lanes, and the winner tree for events that do not come in order.
+ * The queue of events: lanes for events that come in order, and a winner tree
+ * for the others (core/event.h).
  *
- * Comparisons are written as choices or masks, not as branches, because no
- * processor can predict which source is earlier.
+ * Comparisons are written as choices or masks, not as branches, because a
+ * processor cannot predict which event is earlier.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +12,7 @@
 #define NONE UINT32_MAX
 #define NOWHERE SCARP_HEAD__COUNT
 
-/* The halves of the heads: lanes, and near sources with the tree. */
+/* The two halves of events->head[]: those of lanes, and the rest. */
 enum { LANES, OTHERS };
 
 static inline ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
@@ -20,8 +21,8 @@ static inline ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
 }
 
 /*
- * Sets a head. Callers pass half as a constant, so that the compiler needs no
- * code for it.
+ * Sets the time of a head. Callers pass `half` as a constant, so that the
+ * compiler need not compute it from `head`.
  */
 static inline void set_head(ScarpEvents *events, uint32_t half, uint32_t head,
                             int64_t time_ns, uint64_t seq)
@@ -51,9 +52,9 @@ static inline void clear_any(ScarpEvents *events, uint32_t head)
 }
 
 /*
- * Returns the head that was set first, of the heads with the time in `value`.
- * Equal times are not rare: one die's transfer ends when its channel is free
- * for another's.
+ * Returns the head that was set first of all heads whose time is the one in
+ * `value`. Equal times are common: when one die's transfer ends, another's
+ * begins on the same channel.
  */
 static inline uint32_t first_set(const ScarpEvents *events, uint64_t value)
 {
@@ -110,7 +111,7 @@ void scarp_events_init(ScarpEvents *events, uint32_t n_far)
         events->lane_first[i] = events->lane_last[i] = NONE;
     }
     for (uint32_t i = n - 1; i >= 1; i--) {
-        /* all keys are equal here, so the left child will do as the winner */
+        /* no source has an event yet, so any child may be the winner */
         events->winner[i] = i >= n / 2 ? (i - n / 2) * 2
                                        : events->winner[2 * i];
     }
@@ -130,7 +131,7 @@ void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns)
         return;
     }
     if (events->head[SCARP_HEAD_NEAR + near] == events->least_of[OTHERS]) {
-        /* the new time may be later, so the least of the half is found anew */
+        /* the half's least was this head, and its new time may be later */
         clear_head(events, OTHERS, SCARP_HEAD_NEAR + near);
     }
     set_head(events, OTHERS, SCARP_HEAD_NEAR + near, time_ns,
@@ -153,7 +154,7 @@ static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
         key = earlier ? rival_key : key;
         winner[node] = best;
         if (before != source && before == best) {
-            return; /* nodes further up are unchanged */
+            return; /* the same source wins above */
         }
         if (node == 1) {
             break;
@@ -167,7 +168,10 @@ static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
     }
 }
 
-/* Makes next the first event of the lane, whose head has been cleared. */
+/*
+ * Makes the event of source `next` the first of the lane. The caller has taken
+ * the lane's old first event and cleared its head.
+ */
 static inline void behead(ScarpEvents *events, uint32_t lane, uint32_t next)
 {
     events->lane_first[lane] = next;

@@ -1,17 +1,18 @@
 /*
- * The queue of events. Each source (channel, die, pipeline stage) has at most
- * one pending event. Events come in the order of time, and of equal times the
- * one that was set first.
+ * The queue of events, in the order of their times; of equal times the event
+ * that was set first comes first. An event belongs to a source (a channel, a
+ * die, a pipeline stage), and a source has at most one.
  *
- * Most events of a kind take the same time, so they come in the order in which
- * they are set. Each kind has a lane: a list to whose end such an event is
- * appended. Events without a lane go into a winner tree over the sources; so do
- * events that would come before the last event of their lane. The few stages
- * that every command passes, the near sources, are kept beside lanes and tree.
- * A head is the first event of a lane, of a near source, or of the tree; the
- * next event is the least of the heads. So an event mostly costs the same on
- * any number of dies, at worst the logarithm of that number, and allocates
- * nothing.
+ * Most events of a kind take equally long, so they come in the order in which
+ * they are set. Such a kind has a lane, a list to whose end the event is
+ * appended. Events without a lane, and those that come before the last one of
+ * their lane, go into a winner tree: a tournament of all sources. Each of the
+ * few stages that every command passes (near sources) has a place of its own.
+ *
+ * A head is the first event of a lane, the event of a near source, or the
+ * winner of the tree. The earliest of the 8 heads is the next event. So an
+ * event mostly costs the same on any number of dies, at worst the logarithm of
+ * that number, and allocates nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,7 +24,10 @@
 #define SCARP_EVENTS_LANES 4
 #define SCARP_EVENTS_NEAR 3
 
-/* Numbers of the heads: lanes first, then near sources, then the tree. */
+/*
+ * Numbers of the heads: first the lanes, then the near sources, then the winner
+ * tree.
+ */
 enum {
     SCARP_HEAD_NEAR = SCARP_EVENTS_LANES,
     SCARP_HEAD_TREE = SCARP_HEAD_NEAR + SCARP_EVENTS_NEAR,
@@ -31,14 +35,15 @@ enum {
 };
 G_STATIC_ASSERT(SCARP_HEAD__COUNT == 8);
 /*
- * The lanes are the first half of the heads: when a head is cleared, only the
- * heads of its half are compared.
+ * The lanes are the first four of the eight heads. When a head loses its event,
+ * only the four heads of its half are compared to find the next least.
  */
 #define SCARP_HEAD_HALF 4
 G_STATIC_ASSERT(SCARP_EVENTS_LANES == SCARP_HEAD_HALF);
 
 /*
- * Time in the upper half. The lower half, which counts, puts equal times in the
+ * An event's place in the tree: its time in the upper 64 bits, and in the lower
+ * ones a number that grows with each event set. So equal times come in the
  * order in which they were set.
  */
 typedef unsigned __int128 ScarpEventKey;
@@ -52,9 +57,10 @@ typedef struct {
 
 typedef struct {
     /*
-     * Time of each head × 8 + its number, so that the least value is the next
-     * event; UINT64_MAX: no event. scarp_events_take() puts equal times in
-     * order.
+     * Each head's time × 8 + the head's number, so that the least value tells
+     * time and head of the next event. UINT64_MAX: the head has no event. Of
+     * heads with equal times scarp_events_take() finds the one that was set
+     * first.
      */
     uint64_t head[SCARP_HEAD__COUNT];
     uint64_t least_of[2]; /* the least head of each half */
@@ -69,18 +75,22 @@ typedef struct {
 } ScarpEvents;
 
 /*
- * Makes a queue for n_far sources, 0 to n_far - 1, whose events are in lanes
- * and the tree. Near sources have numbers of their own.
+ * Makes a queue for n_far sources with the numbers 0 to n_far - 1 (channels,
+ * dies, timers), and for the near sources, which have numbers of their own.
  */
 void scarp_events_init(ScarpEvents *events, uint32_t n_far);
 void scarp_events_clear(ScarpEvents *events);
 
-/* Sets the only pending event of the source; SCARP_TIME_NEVER removes it. */
+/*
+ * Sets when the source's event comes, instead of the one it has.
+ * SCARP_TIME_NEVER removes the source's event.
+ */
 void scarp_events_set(ScarpEvents *events, uint32_t source, int64_t time_ns);
 void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns);
 /*
- * Sets the event of the source in a lane. Events of a lane should mostly be set
- * in the order of their times.
+ * Sets when the source's event comes, and puts the event into a lane. If it
+ * comes before the last event of the lane, it goes into the tree, which takes
+ * longer.
  */
 void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
                            int64_t time_ns);

@@ -25,7 +25,10 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.by_dies_per_channel = scarp_divisor(d->chips_per_channel *
                                             d->dies_per_chip);
     geo.by_planes = scarp_divisor(geo.n_planes);
-    /* each plane has as many, so that striping fills all planes evenly */
+    /*
+     * each plane has equally many units, so that striping fills all planes
+     * evenly
+     */
     geo.translation_blocks = scarp_translation_blocks(d);
     geo.recovery_blocks = scarp_recovery_blocks(d);
     geo.kept_blocks = geo.translation_blocks + geo.recovery_blocks;
@@ -39,7 +42,7 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     if (d->parity_width) {
         geo.logical_units -= geo.mapped_units / d->parity_width;
     }
-    /* a record has, for each of its units, when it was deallocated */
+    /* a record holds 8 bytes for each of its units: when it was deallocated */
     geo.record_lpns = geo.unit_bytes / sizeof(uint64_t);
     if (d->recovery == RECOVERY_ALL) {
         geo.logical_units -= (geo.mapped_units + geo.record_lpns) /

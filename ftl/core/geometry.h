@@ -23,9 +23,10 @@ typedef struct {
     uint32_t units_per_page, units_per_block, units_per_plane, unit_bytes;
     uint32_t logical_units; /* units that the host may address */
     /*
-     * Number of LPNs: the host's units, then parities or records of
-     * deallocations, then translation units. The last of these may tell which
-     * checkpoint is whole.
+     * Number of all LPNs. The host's units come first, then parity pages or
+     * records of deallocations, then translation units (parts of the mapping).
+     * With ftl.checkpoint_pages the last one tells which checkpoint is
+     * complete.
      */
     uint32_t mapped_units;
     uint32_t record_lpns; /* units whose deallocations one record tells */

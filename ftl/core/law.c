@@ -1,5 +1,6 @@
 /*
- * The error line of a broken law.
+ * Makes the error message for a law (an invariant of the engine) that does not
+ * hold.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

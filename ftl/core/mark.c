@@ -1,5 +1,6 @@
 /*
- * The list of marks, and how often a drive has met each of them.
+ * Names of the marks (rare states that checked builds count), and how often a
+ * drive has met each of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

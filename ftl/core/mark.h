@@ -1,10 +1,11 @@
 /*
- * Marks. scarp_mark(drive, name) counts that the drive has met the rare state
- * that ftl/marks.h lists under this name. scarp_mark_if() counts it if a
- * condition holds.
+ * Marks count how often a drive meets rare states, so that tests can see which
+ * of them they have reached. scarp_mark(drive, name) counts the state that
+ * ftl/marks.h lists under this name; scarp_mark_if() counts it if a condition
+ * holds.
  *
  * In a build without SCARP_CHECKED a mark is no code at all, and its condition
- * is not compiled. So a condition must have no side effect.
+ * is not evaluated. So a condition must have no side effect.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +16,8 @@
 
 #ifdef SCARP_CHECKED
 /*
- * Counts a mark. drive is const because functions that only read set marks,
- * too. No part of the engine reads marks.
+ * Counts a mark. drive is const here because functions that change nothing set
+ * marks, too. The cast is safe: the engine never reads a mark.
  */
 static inline void scarp_mark_at(const ScarpDrive *drive, unsigned mark,
                                  bool is)

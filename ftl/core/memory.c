@@ -26,8 +26,8 @@ void *scarp_table_new(uint64_t bytes)
     void *table;
 
     /*
-     * A small drive takes no more memory than it needs, because a process may
-     * have many drives.
+     * Small tables get ordinary memory. Rounded up to huge pages, a small drive
+     * would waste megabytes, and a process may have many drives.
      */
     if (bytes < HUGE_PAGE / 2) {
         return aligned_alloc(SCARP_CACHE_LINE,
@@ -37,8 +37,8 @@ void *scarp_table_new(uint64_t bytes)
 #ifdef MADV_HUGEPAGE
     if (table) {
         /*
-         * madvise() is a hint. A system that cannot follow it is slower, not
-         * wrong.
+         * The result does not matter: without huge pages the table is slower,
+         * not wrong.
          */
         madvise(table, whole, MADV_HUGEPAGE);
     }

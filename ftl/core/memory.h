@@ -1,5 +1,5 @@
 /*
- * Memory for tables that are looked up at random.
+ * Memory for tables that are looked up at random, such as the mapping.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,25 +11,25 @@
 #include <string.h>
 
 /*
- * Returns a table, undefined, at the beginning of a line of the processor's
- * cache. NULL: there is no memory.
+ * Returns memory for a table, not initialised, that begins at a line of the
+ * processor's cache. NULL if there is not enough memory.
  */
 void *scarp_table_new(uint64_t bytes);
 /*
- * Returns a table of zeroes. For small tables: if there is no memory, the
- * program ends.
+ * Returns a table of zeroes, for small tables: the program ends if there is not
+ * enough memory.
  */
 void *scarp_table_zeroed(uint64_t bytes);
 /*
- * Returns a table of n entries, each SCARP_NONE. NULL, with *error set: there
- * is no memory.
+ * Returns a table of n entries that are all SCARP_NONE. NULL, with *error set,
+ * if there is not enough memory.
  */
 uint32_t *scarp_table_none(uint64_t n, GError **error);
 void scarp_table_free(void *table);
 
 /*
- * Returns the size of the host's memory. An allocation beyond it may succeed by
- * overcommitment; the process is then killed when it fills that memory.
+ * Returns how much physical memory this computer has. Linux may grant more than
+ * that (overcommitment), but kills the process when it fills it.
  */
 uint64_t scarp_memory_physical_bytes(void);
 

@@ -1,5 +1,5 @@
 /*
- * Functions of core for other rooms.
+ * Functions of the room core (time, events, addresses) that other rooms call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -41,8 +41,8 @@ static inline int64_t scarp_life_ns(const ScarpDrive *drive)
 }
 
 /*
- * Returns the next sequence number. NVMe commands, flash commands and units
- * have numbers of one order.
+ * Returns the next sequence number. NVMe commands, flash commands and units are
+ * numbered by one counter, so the lower of two numbers is always the older.
  */
 static inline uint64_t scarp_next_seq(ScarpDrive *drive)
 {
@@ -78,8 +78,8 @@ static inline uint32_t scarp_policy_random_below(ScarpDrive *drive, uint64_t n)
 }
 
 /*
- * Marks the drive as broken, as a law was violated. From now on no command
- * succeeds.
+ * Called when an invariant of the engine (a law) turns out not to hold. Marks
+ * the drive as broken: from now on every command fails.
  */
 static inline void scarp_law_broken(ScarpDrive *drive)
 {
@@ -87,8 +87,8 @@ static inline void scarp_law_broken(ScarpDrive *drive)
 }
 
 /*
- * Sets *error to "what where: is …, should be …", and returns false
- * (core/law.c).
+ * Sets *error to "what where: is …, should be …" for a law that does not hold,
+ * and returns false (core/law.c).
  */
 bool scarp_law_differs(GError **error, const char *what, uint64_t where,
                        uint64_t is, uint64_t should);
@@ -121,25 +121,27 @@ bool scarp_core_init(ScarpDrive *drive, const ScarpConfig *config,
                      GError **error);
 void scarp_core_clear(ScarpDrive *drive);
 /*
- * Sets the state of core to the values of an image. If seed is not the drive's,
- * the user wants another course of random numbers, and `random` is ignored.
+ * Sets core's state to the values of an image. The image's state of the random
+ * generator, `random`, is used only if the drive has the same seed: with
+ * another seed the user wants other random numbers.
  */
 void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
                      uint64_t seed, uint64_t random);
 /*
- * Hands time, sequence numbers and marks of a drive whose power failed to its
- * successor.
+ * Called at a power cut: copies time, sequence numbers and marks from the drive
+ * whose power failed to the new drive that gets its flash.
  */
 void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to);
 #ifdef SCARP_CHECKED
 /*
- * True when the laws are to be checked after this event. Called once for each
- * event.
+ * Called once for each event. True if all invariants of the engine (laws) are
+ * to be checked after this event.
  */
 bool scarp_core_laws_due(ScarpDrive *drive);
 #endif
 /*
- * Returns the state of the random generator that policies share, for an image.
+ * Returns the state of the policies' random generator, so that an image can
+ * save it.
  */
 uint64_t scarp_policy_random_state(const ScarpDrive *drive);
 
@@ -183,8 +185,8 @@ static inline uint32_t scarp_die_channel(const ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * Returns the offset of ppn's page in its block. Commands of a die's planes run
- * together only at one page offset.
+ * Returns the offset of ppn's page in its block. Commands of several planes can
+ * run together only if their pages have the same offset.
  */
 static inline uint32_t scarp_ppn_page(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -204,8 +206,9 @@ static inline uint32_t scarp_die_plane(const ScarpDrive *drive, uint32_t die)
 /* ---- Events ------------------------------------------------------------- */
 
 /*
- * Sources of events: channels, dies, and a timer for each axis of a scheme. The
- * near sources are the stages of the host path.
+ * Numbers of the sources of events: first the channels, then the dies, then a
+ * timer for each axis of a scheme (each kind of policy). Stages of a host
+ * command are near sources, which have numbers of their own.
  */
 static inline uint32_t scarp_channel_source(uint32_t channel)
 {
@@ -223,13 +226,19 @@ static inline uint32_t scarp_timer_source(const ScarpDrive *drive,
     return drive->desc.channels + drive->geo.n_dies + axis;
 }
 
-/* Returns the source whose event ends a hold on collections. */
+/*
+ * Returns the timer at which gc ends a hold: while a hold lasts, no collection
+ * begins.
+ */
 static inline uint32_t scarp_hold_source(const ScarpDrive *drive)
 {
     return scarp_timer_source(drive, AXIS__COUNT);
 }
 
-/* Sets the only pending event of the source; SCARP_TIME_NEVER removes it. */
+/*
+ * Sets when the source's event comes, instead of the one it has.
+ * SCARP_TIME_NEVER removes the source's event.
+ */
 static inline void scarp_event_set(ScarpDrive *drive, uint32_t source,
                                    int64_t time_ns)
 {
@@ -237,8 +246,9 @@ static inline void scarp_event_set(ScarpDrive *drive, uint32_t source,
 }
 
 /*
- * Sets the event of the source in a lane. Events of a lane should mostly be set
- * in the order of their times.
+ * Sets when the source's event comes, and puts the event into a lane
+ * (core/event.h): a list of events that mostly come in the order in which they
+ * are set.
  */
 static inline void scarp_event_set_lane(ScarpDrive *drive, uint32_t lane,
                                         uint32_t source, int64_t time_ns)
@@ -267,8 +277,9 @@ static inline bool scarp_event_until(const ScarpDrive *drive, int64_t time_ns)
 }
 
 /*
- * Takes the next event, which must exist, and moves the time on to it. True:
- * *source is a near source. False: *source is a channel, a die or a timer.
+ * Takes the next event, which must exist, and sets the clock to its time.
+ * Returns true if *source is a near source (a stage of host commands), and
+ * false if it is a channel, a die or a timer.
  */
 static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
 {
@@ -289,10 +300,7 @@ static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
     return false;
 }
 
-/*
- * Sets the timer of an axis: the policy on this axis is called once, at
- * time_ns.
- */
+/* Calls the policy of the axis once, at time_ns. */
 static inline void scarp_timer_set(ScarpDrive *drive, ScarpAxis axis,
                                    int64_t time_ns)
 {

@@ -1,5 +1,5 @@
 /*
- * Pools of records of one size.
+ * Pools of records of one size: memory for a chunk of records at a time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

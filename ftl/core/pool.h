@@ -1,9 +1,9 @@
 /*
- * A pool of records of one size. It grows to the largest number of records in
- * use at once, and is freed as a whole.
+ * A pool of records of one size, such as flash commands. It grows to the
+ * largest number of records in use at once, and is freed as a whole.
  *
- * The first member of a record is a pointer. While the record is free, the pool
- * uses that member.
+ * Each record must begin with a pointer. While a record is free, the pool
+ * stores the link to the next free record there.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,7 +1,7 @@
 /*
- * Blocks that a plane must have beside those for its data, so that a drive of
- * an accepted description works when it is full, and for ever. docs/model.md
- * derives these numbers in words.
+ * How many blocks a plane needs beside those for its data, so that GC never
+ * gets stuck, even when the host has filled the drive. A description that gives
+ * a plane fewer is refused. docs/model.md derives these numbers in words.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,10 +13,11 @@ static uint64_t units_of_page(const ScarpDescription *d)
 }
 
 /*
- * Returns half as many blocks again as the plane's translation units need, and
- * two more. Each block is counted without its last page, whose stale units a
- * collection may never reach. Of the two one is for new units, and one for
- * units that a collection moves.
+ * Returns the blocks for translation units (parts of the mapping, written with
+ * ftl.mapping=demand): room for one and a half times the units of a plane, and
+ * two more blocks. The last page of each block is not counted, because GC may
+ * never reach stale units there. Of the two blocks, one is open for new units
+ * and one for units that GC moves.
  */
 uint64_t scarp_translation_blocks(const ScarpDescription *d)
 {
@@ -49,9 +50,10 @@ uint64_t scarp_bad_blocks(const ScarpDescription *d)
 }
 
 /*
- * Returns the number of blocks that are not full when the plane collects: the
- * free block that is kept for the collection, recovery's block, GC's open
- * block, an aligned block, and the open blocks of the other streams.
+ * Returns how many blocks are empty or partly written when the plane collects:
+ * GC's free block, recovery's block, GC's open block, an aligned block (for
+ * copies that several planes write in step), and the open blocks of the other
+ * streams.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 {
@@ -63,14 +65,13 @@ uint64_t scarp_needed_blocks(const ScarpDescription *d)
 {
     uint64_t pages = scarp_plane_pages(d), page_units = units_of_page(d);
     uint64_t data = (pages + d->pages_per_block - 1) / d->pages_per_block;
-    /* a block with so many valid units, or more, is no victim */
+    /* GC does not collect a block with `least` or more valid units */
     uint64_t least = (d->pages_per_block - scarp_gain_pages(d)) * page_units +
                      1;
     /*
-     * If the plane has `full` full blocks, its data cannot fill each of them
-     * with `least` valid units, so one of them is a victim. One page more is
-     * counted, because a plane may get pages for which other planes have no
-     * room.
+     * With `full` full blocks the plane's data is too little to put `least`
+     * valid units into each, so GC finds a victim. One page more is counted,
+     * because a plane may get pages for which other planes have no room.
      */
     uint64_t full = (pages + 1) * page_units / least + 1;
 

@@ -1,12 +1,13 @@
 /*
- * core: the lowest room. The room owns the time and the pending events, the
- * sequence numbers, the random numbers of policies, and whether a law was
- * broken. Every room may read the facts about a drive that are fixed when it is
- * made (description.h, geometry.h).
+ * core: the lowest room of the engine. The room owns the clock and the pending
+ * events, the sequence numbers, the random numbers of policies, and whether the
+ * drive is broken (an invariant did not hold). Every room may read
+ * description.h and geometry.h: facts about a drive that are fixed when it is
+ * made.
  *
  * Other rooms ask core for the time, for an event at a time, for the next
- * sequence number, for memory and pools. Checked builds tell core of rare
- * states. core asks no other room.
+ * sequence number, for memory and pools. In checked builds core also counts
+ * marks: rare states that a drive has met. core calls no other room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * State in an image, value by value.
+ * Saves and loads the values of an image one by one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -102,8 +102,9 @@ void scarp_visit_u64s(ScarpVisit *visit, const char *name, uint64_t *values,
 }
 
 /*
- * Visits n values as one piece of memory: a sketch has more of them than a
- * small drive has other values.
+ * Visits n 16-bit values as one piece of memory, because there may be more of
+ * them than a small drive has other values: the scheme paragc saves a table of
+ * many read counters.
  */
 void scarp_visit_u16s(ScarpVisit *visit, const char *name, uint16_t *values,
                       size_t n)

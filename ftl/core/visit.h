@@ -1,10 +1,11 @@
 /*
- * State in an image, value by value. One function visits the values of a room,
- * for saving and for loading, so that the two cannot differ.
+ * Saves and loads the state of a drive in an image. A room lists its values
+ * once, in a function that calls scarp_visit_…() for each. The same function
+ * saves and loads them, so that the two cannot differ.
  *
- * Values are little endian, without padding. A value that is out of range while
- * loading fails the visit. That value, and every later one, becomes the least
- * value allowed, so that callers need not check before the end.
+ * Values are little endian, without padding. A value that is out of its range
+ * while loading fails the visit. That value, and every later one, becomes the
+ * least value allowed, so that callers need not check before the end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,12 +29,15 @@ void scarp_visit_u32(ScarpVisit *visit, const char *name, uint32_t *value,
 void scarp_visit_u8(ScarpVisit *visit, const char *name, uint8_t *value,
                     uint8_t min, uint8_t max);
 void scarp_visit_bool(ScarpVisit *visit, const char *name, bool *value);
-/* Visit n values, of which each may have any value. */
+/* Save or load n values. They have no range: any value is right. */
 void scarp_visit_u64s(ScarpVisit *visit, const char *name, uint64_t *values,
                       size_t n);
 void scarp_visit_u16s(ScarpVisit *visit, const char *name, uint16_t *values,
                       size_t n);
-/* Fails the visit for a reason that a value's range cannot express. */
+/*
+ * Fails the visit with a message, for values that are in their ranges but do
+ * not fit together.
+ */
 void scarp_visit_fail(ScarpVisit *visit, const char *format, ...)
     G_GNUC_PRINTF(2, 3);
 

@@ -1,6 +1,7 @@
 /*
- * Latencies in log-linear buckets. Fine buckets count commands, for quantiles;
- * wider ones add up the causes of their commands.
+ * Histograms of latencies. A bucket is wider the longer the latencies in it
+ * (log-linear). Fine buckets count commands and give the quantiles. Wide
+ * buckets also add up how long their commands spent on each cause.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +22,8 @@ typedef struct {
 } Bucket;
 
 /*
- * This record has 211 KiB. Only buckets into which latencies fall are touched.
+ * Histograms of the reads, or of the writes. A record has 211 KiB, but only
+ * buckets into which latencies fall are ever touched, and so take memory.
  */
 struct ScarpLatency {
     uint64_t n;
@@ -77,7 +79,10 @@ static uint64_t share(uint64_t n, uint64_t permillion)
     return ((unsigned __int128)n * permillion + 999999) / 1000000;
 }
 
-/* Returns the latency that `rank` commands do not exceed. */
+/*
+ * Returns the latency of the command at place `rank`, counted from the fastest
+ * (1), rounded up to the end of its fine bucket. 0 if rank is 0.
+ */
 static uint64_t ranked_ns(const ScarpDrive *drive, ScarpOp op, uint64_t rank)
 {
     const ScarpLatency *latency = latency_of(drive, op);

@@ -1,6 +1,6 @@
 /*
- * Latencies of reads and writes, and the causes of the slowest
- * (stat/latency.c).
+ * Histograms of read and write latencies, and how long the slowest commands
+ * spent on each cause (stat/latency.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,17 +19,20 @@ enum {
 };
 
 /*
- * Make and free the latencies of a drive. A reset of the statistics does both.
+ * Allocate and free a drive's latency histograms. scarp_stats_reset() frees
+ * them and allocates empty ones.
  */
 void scarp_latency_init(ScarpDrive *drive);
 void scarp_latency_clear(ScarpDrive *drive);
 /*
- * Adds a completed read or write. Returns the sums of its bucket,
- * [SCARP_CAUSE__COUNT].
+ * Counts a completed read or write in the histograms. Returns the time sums in
+ * ns, [SCARP_CAUSE__COUNT], of the bucket that its latency falls into. The
+ * caller adds the time that the command spent on each cause.
  */
 uint64_t *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd);
 /*
- * Write the part of latencies in scarp_stats_json() and scarp_stats_log_page().
+ * Write all quantiles and tails of the latencies: as JSON for
+ * scarp_stats_json(), and as words for scarp_stats_log_page().
  */
 void scarp_latency_json(const ScarpDrive *drive, GString *json);
 void scarp_latency_page(const ScarpDrive *drive,

@@ -1,5 +1,6 @@
 /*
- * The layout of the vendor log page 0xCA.
+ * The layout of the NVMe vendor log page 0xCA, which returns the drive's
+ * statistics to the host.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * Functions of stat for other rooms.
+ * Functions of the room stat (statistics) that other rooms call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,28 +9,36 @@
 #include "core/ops.h"
 
 /*
- * Hands counters and latencies of a drive whose power failed to its successor.
+ * Called at a power cut: moves counters and latencies from the drive whose
+ * power failed to the new drive that gets its flash.
  */
 void scarp_stat_hand_over(ScarpDrive *from, ScarpDrive *to);
 bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config,
                      GError **error);
 void scarp_stat_clear(ScarpDrive *drive);
 
-/* Counts a completed command, its latency and its causes. */
+/* Adds a completed command to the statistics: its latency and its causes. */
 void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd);
-/* Counts a completed command as missed if it ended after its deadline. */
+/*
+ * Counts the command as one that missed its deadline (missed_reads,
+ * missed_writes or missed_others) if it completed after deadline_ns.
+ */
 void scarp_stat_deadline(ScarpDrive *drive, const ScarpCmd *cmd,
                          int64_t deadline_ns);
 /*
- * Returns how long something has lasted that began at begin_ns and ends now,
- * without the time before the last reset.
+ * Returns how much of the time from begin_ns until now lies after the last
+ * reset of the statistics. Time before the reset must not be counted.
  */
 static inline int64_t scarp_stat_since(const ScarpDrive *drive,
                                        int64_t begin_ns)
 {
     return scarp_time_ns(drive) - MAX(begin_ns, drive->stat.counted_from_ns);
 }
-/* Sets the counters to zero after ageing, but for states such as bad blocks. */
+/*
+ * Called when ageing has ended, which fills and overwrites a new drive before
+ * it is used. Sets to zero what ageing has counted. Counts of a present state,
+ * such as bad_blocks, stay.
+ */
 void scarp_stat_forget(ScarpDrive *drive);
 
 #endif /* SCARP_STAT_OPS_H */

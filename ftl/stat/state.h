@@ -1,7 +1,7 @@
 /*
- * stat: statistics and latencies of a drive. The room owns the latencies of
- * commands. Counters are in ScarpDrive.stats, where each room counts its own
- * events. stat asks core.
+ * stat: statistics of a drive. The room owns the latencies of commands. The
+ * counters are in ScarpDrive.stats: each room increments those of its own
+ * events. stat calls only functions of core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

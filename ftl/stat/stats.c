@@ -1,5 +1,6 @@
 /*
- * Statistics. One table names every field; log page and JSON follow the table.
+ * Statistics. The table fields[] names every counter of ScarpStats, in order.
+ * The JSON text uses its names, and the log page its order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -207,8 +208,9 @@ void scarp_stat_clear(ScarpDrive *drive)
 static void add_causes(const ScarpCmd *cmd, uint64_t *all, uint64_t *bucket)
 {
     /*
-     * volatile makes the compiler load one value at a time. To load two at once
-     * would wait for the store of the second one.
+     * volatile keeps the compiler from loading two values with one instruction.
+     * Such a load would stall if the second value has just been written,
+     * because its store is not in the cache yet.
      */
     const volatile int64_t *cause_ns = cmd->cause_ns;
 
