@@ -1,5 +1,6 @@
 /*
- * A power cut: a new drive gets the old drive's cells.
+ * A power cut: the drive is replaced by a new one that has lost all RAM, but
+ * gets the old drive's flash cells and recovers from them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,8 +8,8 @@
 #include "flow/ops.h"
 
 /*
- * Hands over statistics and observers. They go on, although they are in no
- * cell.
+ * Moves statistics and observers to the new drive. A real drive would lose such
+ * counters with its RAM, but measurements must go on.
  */
 static void hand_over_observed(ScarpDrive *from, ScarpDrive *to)
 {
@@ -49,7 +50,7 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)
     next = scarp_drive_blank(&drive->desc, &config, error);
     /* a drive of this description exists, so another can be made */
     g_assert(next);
-    /* policies begin at the time of the cut */
+    /* set the clock first: policies read the time when they are made */
     scarp_core_hand_over(drive, next);
     scarp_scheme_copy(&next->scheme, next, &drive->scheme);
     hand_over_observed(drive, next);

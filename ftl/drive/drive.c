@@ -1,6 +1,6 @@
 /*
- * Making and freeing a drive, room by room: a list of steps, each with its
- * undo.
+ * Makes and frees a drive. Each room (a folder of ftl/ that owns one part of
+ * the state) has a function for either; steps[] lists them in order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +15,8 @@ typedef struct {
 } Step;
 
 /*
- * The rooms, from the lowest to the highest. They are cleared in the reverse
- * order.
+ * The rooms in the order in which they are made. A room may use those before
+ * it. They are freed in the reverse order.
  */
 static const Step steps[] = {
     { "core", scarp_core_init, scarp_core_clear },
@@ -88,8 +88,8 @@ static bool describe(ScarpDescription *d, const ScarpConfig *config,
 
     if (image) {
         /*
-         * The description in an image is read even if there is a
-         * description_path, because the whole file is checked.
+         * Read the image's description even if description_path replaces it,
+         * because reading checks the section for damage.
          */
         text = scarp_image_description(image, error);
         if (!text) {
@@ -128,8 +128,8 @@ ScarpDrive *scarp_drive_blank(const ScarpDescription *desc,
 }
 
 /*
- * Loads the tables of an image. Each table must be right by itself, and they
- * must agree.
+ * Loads the tables of an image. scarp_image_load() checks each table by itself,
+ * and scarp_check() that the tables agree.
  */
 static bool load(ScarpDrive *drive, ScarpImage *image, const char *path,
                  GError **error)
@@ -147,8 +147,8 @@ static bool load(ScarpDrive *drive, ScarpImage *image, const char *path,
 }
 
 /*
- * Fills the tables of a new drive, from the image if there is one. Then sets
- * the scheme.
+ * Fills the tables of a new drive, from the image if there is one. Then makes
+ * the policies of the scheme that the user has chosen.
  */
 static bool fill(ScarpDrive *drive, const ScarpConfig *config,
                  ScarpImage *image, GError **error)

@@ -9,15 +9,15 @@
 #include "core/ops.h"
 
 /*
- * Returns a drive whose rooms are all new, without a scheme. NULL, with *error
- * set: that failed.
+ * Returns a new drive that has no scheme, so no policies, yet. NULL, with
+ * *error set, if a part of the drive could not be made.
  */
 ScarpDrive *scarp_drive_blank(const ScarpDescription *desc,
                               const ScarpConfig *config, GError **error);
 
 /*
- * Copies choices and parameters of a scheme, but not the states of its
- * policies.
+ * Makes `scheme` for `drive` with the policies and parameters of `from`. The
+ * policies start anew: their states are not copied.
  */
 void scarp_scheme_copy(ScarpScheme *scheme, ScarpDrive *drive,
                        const ScarpScheme *from);

@@ -1,5 +1,7 @@
 /*
- * Schemes: a policy on each axis, chosen by name. Names may be joined by '+'.
+ * Schemes. A scheme has one policy for each decision (axis) of the FTL, such as
+ * which block GC takes as its victim. The user chooses policies by their names,
+ * joined by '+', for example gc-par+random. Axes without a name get defaults.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,8 +12,9 @@
 #include <string.h>
 
 /*
- * Every policy that a scheme can name; others come only with one of these. A
- * new policy is added here, and nowhere else in the core.
+ * All policies that a user may name. A policy that is not listed here is used
+ * only if one of these brings it along (ScarpPolicy.brings). A new policy is
+ * added here, and nowhere else in the core.
  */
 static const ScarpPolicy *const policies[] = {
     &scarp_hil_noop.policy,
@@ -50,7 +53,7 @@ static const ScarpPolicy *const policies[] = {
     &scarp_redundancy_reconstruct.policy,
 };
 
-/* Names that stand for several choices at once. */
+/* Presets: names that choose policies of several axes at once. */
 static const struct {
     const char *name;
     const char *help;
@@ -279,9 +282,10 @@ static const struct {
 };
 
 /*
- * Returns the needs of a policy. A drive whose mapping says where pages go
- * merges, and asks no victim policy. So each victim policy but the default
- * needs a mapping that may use any page.
+ * Returns what a policy needs of a drive, as bits (NEEDS_…). A victim policy is
+ * of no use if the mapping says where each page goes, because such a mapping
+ * frees blocks by merges. So each victim policy but the default needs a mapping
+ * that may use any page.
  */
 static uint32_t needs_of(const ScarpPolicy *policy)
 {
@@ -291,8 +295,8 @@ static uint32_t needs_of(const ScarpPolicy *policy)
 }
 
 /*
- * Checks the needs of a policy that was asked for. Defaults need no check,
- * because the description's own checks cover them.
+ * Checks that the drive has what a policy needs that the user named. Default
+ * policies need no check, because the description's own checks cover them.
  */
 static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
                       const ScarpPolicy *asked, GError **error)
@@ -309,9 +313,9 @@ static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
 }
 
 /*
- * Checks that copies of a collection stay in their plane, and run in step with
- * no others, where pads may be needed: else the pads would be needed there,
- * too.
+ * Checks the scheme of a drive with ftl.paired_pages=pad, where GC fills the
+ * cells of its last copy with pad pages. Policies that copy to other planes, or
+ * to several planes in step, are refused: these planes would need pads, too.
  */
 static bool may_pad(const ScarpDrive *drive, const ScarpScheme *scheme,
                     GError **error)
@@ -466,8 +470,10 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
     }
     if (scheme.alloc->early != drive->scheme.alloc->early) {
         /*
-         * Units wait for a plane under one kind of allocation, and for a page
-         * under the other. A running drive cannot turn the one into the other.
+         * With early allocation a buffered unit has a plane at once. With late
+         * (dynamic) allocation it gets one only when its page is programmed.
+         * Units that wait in a running drive cannot be changed from one to the
+         * other.
          */
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "scheme=%s: a running drive keeps its kind of write "
@@ -481,11 +487,14 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
     scarp_hil_starves_anew(drive);
 #endif
     /*
-     * Collections that wait for a grant go on: only the old pacing would have
-     * given it.
+     * Let collections go on that wait until the old pacing grants them work:
+     * the new pacing would never do so.
      */
     scarp_gc_release_due(drive);
-    /* The next event may be far away, so each die looks for work now. */
+    /*
+     * Let each die look for work now: the new policies may allow a command that
+     * the old ones held back, and the next event may be far away.
+     */
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_nand_kick(drive, die);
     }

@@ -1,5 +1,6 @@
 /*
- * Contents of physical units. A unit of zeroes has no contents here.
+ * The data bytes of physical units. A unit whose bytes are all zero takes no
+ * memory: its pointer is NULL.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,8 +28,8 @@ bool scarp_stock_memory(ScarpDrive *drive)
     }
     data = g_malloc(drive->geo.unit_bytes);
     /*
-     * The host allocates memory when a page is first touched, so the buffer is
-     * touched now and not when a command needs it.
+     * The operating system maps memory when it is first written. Writing the
+     * buffer here keeps that delay out of the command that uses it.
      */
     memset(data, 0, drive->geo.unit_bytes);
     g_ptr_array_add(spare, data);

@@ -1,5 +1,6 @@
 /*
- * The erase of a block, and the wear that it adds.
+ * The erase of a block: its units become empty, and its count of erases (wear)
+ * grows by one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,8 +15,9 @@ void scarp_media_erase(ScarpDrive *drive, uint32_t index)
         uint32_t pages = drive->desc.pages_per_block;
 
         /*
-         * Units that newer ones have superseded still have contents. Units that
-         * were relocated have none here: the copy has them.
+         * Frees the bytes of overwritten units, which stay in flash until the
+         * erase. Units that GC relocated have no bytes here: GC has moved them
+         * to the copy.
          */
         for (uint32_t i = 0;
              block->contents && i < drive->geo.units_per_block; i++) {

@@ -1,5 +1,5 @@
 /*
- * Functions of media for other rooms.
+ * Functions of the room media (the flash cells) that other rooms call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,8 +9,8 @@
 #include "core/ops.h"
 
 /*
- * Returns the bytes of the tables that a drive needs, without contents of
- * units.
+ * Returns how many bytes of RAM media's tables take for such a drive, without
+ * the data of units.
  */
 uint64_t scarp_media_bytes(const ScarpGeometry *geo,
                            const ScarpDescription *desc);
@@ -21,7 +21,8 @@ void scarp_media_clear(ScarpDrive *drive);
 /* ---- Spare areas -------------------------------------------------------- */
 
 /*
- * Returns the LPN in the spare area of a unit; SCARP_NONE: the unit is erased.
+ * Returns the LPN that was programmed with a unit into its page's spare area;
+ * SCARP_NONE: the unit is erased.
  */
 static inline uint32_t scarp_media_lpn(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -35,8 +36,8 @@ static inline void scarp_media_set_lpn(ScarpDrive *drive, uint32_t ppn,
 }
 
 /*
- * Returns the LPNs in n spare areas from ppn on, for a caller that reads many
- * of them. The pointer is valid until the next erase.
+ * Returns the LPNs of the unit at ppn and of those behind it, for a caller that
+ * reads many. The pointer is valid until the next erase.
  */
 static inline const uint32_t *scarp_media_lpns(const ScarpDrive *drive,
                                                uint32_t ppn)
@@ -44,7 +45,7 @@ static inline const uint32_t *scarp_media_lpns(const ScarpDrive *drive,
     return &drive->media.lpn_of[ppn];
 }
 
-/* True when units carry versions (ftl.recovery). */
+/* True when a unit's version (its age) is programmed, too (ftl.recovery). */
 static inline bool scarp_media_has_versions(const ScarpDrive *drive)
 {
     return drive->media.version_of;
@@ -77,8 +78,8 @@ static inline void scarp_media_copy_version(ScarpDrive *drive, uint32_t from,
 }
 
 /*
- * Called when a unit was read for lpn: counts the check, and breaks a law if
- * the spare area has another LPN.
+ * Called when the unit at ppn was read as lpn. Counts the check. If another LPN
+ * was programmed there, the mapping is wrong, so the drive is marked as broken.
  */
 static inline void scarp_media_check_lpn(ScarpDrive *drive, uint32_t ppn,
                                          uint32_t lpn)
@@ -127,8 +128,9 @@ static inline uint64_t scarp_media_next_seq(const ScarpDrive *drive)
 }
 
 /*
- * Opens an erased block, which gets its first page: notes who opened it, and
- * when in the order of openings.
+ * Called when an erased block gets its first page. Notes whether the host or GC
+ * opened the block (origin), for which stream, and its place in the order of
+ * openings.
  */
 static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
                                     ScarpOrigin origin, uint16_t stream)
@@ -143,8 +145,8 @@ static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
 /* ---- Pages (nand.power_cuts): media/pages.c ------------------------------ */
 
 /*
- * True when the cells keep what a power cut leaves in them. The rest of this
- * part is only for such drives.
+ * True with nand.power_cuts: each page has a state, so that a power cut can
+ * leave a page unreadable. Functions with page states are only for such drives.
  */
 static inline bool scarp_media_keeps(const ScarpDrive *drive)
 {
@@ -152,8 +154,8 @@ static inline bool scarp_media_keeps(const ScarpDrive *drive)
 }
 
 /*
- * Returns the state of a page, which is numbered through the whole drive: block
- * * pages_per_block + page.
+ * Returns the state of a page. Pages are numbered through the whole drive:
+ * block * pages_per_block + the page's offset in the block.
  */
 static inline ScarpPageState scarp_media_page(const ScarpDrive *drive,
                                               uint32_t page)
@@ -163,27 +165,31 @@ static inline ScarpPageState scarp_media_page(const ScarpDrive *drive,
 
 void scarp_media_set_pages(ScarpDrive *drive, uint32_t page, uint32_t n,
                            ScarpPageState state);
-/* Called when n `pages` have been programmed, from the page of ppn on. */
+/* Called when the programs of `pages` pages, from ppn's page on, have ended. */
 void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
                                  uint32_t pages);
 /*
- * Tears the page of ppn, whose program was cut short. earlier: also tears the
- * earlier pages of the same cells, because no copy of them is elsewhere.
+ * Called when a power cut interrupts the program of ppn's page: the page
+ * becomes unreadable (torn). earlier: the pages that the same cells already
+ * contain are torn, too, because there are no copies of these pages.
  */
 void scarp_media_tear(ScarpDrive *drive, uint32_t ppn, bool earlier);
-/* Tears all pages of a block whose erase was cut short. */
+/* Called when a power cut interrupts an erase: all pages become unreadable. */
 void scarp_media_tear_block(ScarpDrive *drive, uint32_t block);
-/* Returns the number of the block's pages up to the last that is not erased. */
+/*
+ * Returns how many pages of the block are in use: all up to its last page that
+ * is not erased.
+ */
 uint32_t scarp_media_used_pages(const ScarpDrive *drive, uint32_t block);
 /*
- * Sets how many pages of the block recovery has found in use, from its first
- * page on.
+ * Called by recovery, which has found that the first `pages` pages of the block
+ * are in use.
  */
 void scarp_media_set_programmed(ScarpDrive *drive, uint32_t block,
                                 uint16_t pages);
 /*
- * Marks the drive as clean: its tables are on flash. The mark lasts until a
- * page is programmed or a block is erased.
+ * Marks the drive as clean: flash has all of its mapping. The mark lasts until
+ * the next page is programmed or block is erased.
  */
 static inline void scarp_media_set_clean(ScarpDrive *drive)
 {
@@ -194,7 +200,7 @@ static inline bool scarp_media_is_clean(const ScarpDrive *drive)
 {
     return drive->media.is_clean;
 }
-/* Marks the block as bad. */
+/* Sets the block's bad-block mark, which survives a power cut. */
 static inline void scarp_media_set_bad(ScarpDrive *drive, uint32_t block)
 {
     drive->media.block[block].bad = true;
@@ -206,13 +212,13 @@ static inline bool scarp_media_is_bad(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Hands the cells of a drive whose power failed to its successor. `from` keeps
- * nothing.
+ * Called at a power cut: moves all tables of media from the drive whose power
+ * failed to the new drive. `from` is left without any.
  */
 void scarp_media_hand_over(ScarpDrive *from, ScarpDrive *to);
 /*
- * Sets the number that the next opened block gets to one above the numbers of
- * all blocks.
+ * Makes block openings count on behind the newest of all blocks, so that the
+ * next opened block gets the highest number.
  */
 static inline void scarp_media_count_seq(ScarpDrive *drive)
 {
@@ -223,7 +229,7 @@ static inline void scarp_media_count_seq(ScarpDrive *drive)
     }
 }
 
-/* Called when the programs of so many pages have ended, in the block of ppn. */
+/* Called when the programs of `pages` pages, from ppn's page on, have ended. */
 static inline void scarp_media_pages_programmed(ScarpDrive *drive,
                                                 uint32_t ppn, uint32_t pages)
 {
@@ -235,7 +241,10 @@ static inline void scarp_media_pages_programmed(ScarpDrive *drive,
 
 /* ---- The buffer that energy saved: media/saved.c ------------------------ */
 
-/* Save a unit, of which data is copied, or the deallocation of a unit. */
+/*
+ * Called when power fails and stored energy saves the write buffer: saves a
+ * written unit, with a copy of data, or a unit's deallocation.
+ */
 void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
                            const void *data);
 void scarp_media_save_deallocation(ScarpDrive *drive, uint32_t lpn,
@@ -250,15 +259,21 @@ static inline const ScarpSavedUnit *scarp_media_saved_unit(
     return &g_array_index(drive->media.saved, ScarpSavedUnit, i);
 }
 void scarp_media_save_stripe(ScarpDrive *drive, uint32_t stripe);
-/* Returns the saved stripes, or NULL; the caller frees them. */
+/*
+ * Returns the numbers of the stripes that scarp_media_save_stripe() saved, or
+ * NULL. The caller frees the array.
+ */
 GArray *scarp_media_take_stripes(ScarpDrive *drive);
-/* Forgets the saved units. The write buffer has them again. */
+/*
+ * Frees all that was saved at the power cut. Called when the write buffer has
+ * taken the saved units over.
+ */
 void scarp_media_forget_saved(ScarpDrive *drive);
 
 /* Erases the block with its spare areas and contents, and adds to its wear. */
 void scarp_media_erase(ScarpDrive *drive, uint32_t block);
 
-/* Sets what is known of a block to the values of an image. */
+/* Sets a block's record to the values that an image has for this block. */
 void scarp_media_load_block(ScarpDrive *drive, uint32_t block, uint8_t origin,
                             uint8_t stream, uint32_t erases, uint64_t seq,
                             uint16_t programmed);
@@ -267,8 +282,9 @@ void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq);
 /* ---- Contents: media/contents.c ---------------------------------------- */
 
 /*
- * True when units have contents: units of the host, records of deallocations,
- * and translation units where power may fail.
+ * True when media stores the bytes of units. Without the host's data these are
+ * the records of deallocations and, where power may fail, the translation
+ * units.
  */
 static inline bool scarp_contents_kept(const ScarpDrive *drive)
 {
@@ -276,8 +292,8 @@ static inline bool scarp_contents_kept(const ScarpDrive *drive)
 }
 
 /*
- * Returns memory for the bytes of a unit, undefined. The caller owns it until
- * it is released, or stored by scarp_contents_put().
+ * Returns memory for the bytes of one unit, not initialised. The caller owns it
+ * until scarp_contents_release() or scarp_contents_put().
  */
 void *scarp_contents_new(ScarpDrive *drive);
 void scarp_contents_release(ScarpDrive *drive, void *data);
@@ -286,8 +302,8 @@ void *scarp_contents_get(const ScarpDrive *drive, uint32_t ppn);
 /* Copies the contents of the unit `from` to the unit `to`, which has none. */
 void scarp_contents_copy(ScarpDrive *drive, uint32_t from, uint32_t to);
 /*
- * Stores data as the contents of the unit. data belongs to media now; if it is
- * all zeroes, it is released.
+ * Stores data as the bytes of the unit at ppn. media owns data from now on, and
+ * frees it at once if all bytes are zero.
  */
 void scarp_contents_put(ScarpDrive *drive, uint32_t ppn, void *data);
 /* Removes the contents of the unit and returns them. The caller owns them. */

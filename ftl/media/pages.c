@@ -1,9 +1,10 @@
 /*
- * The state of each page's cells, where power may fail (nand.power_cuts).
+ * The state of each page, for drives whose power may fail (nand.power_cuts).
  *
- * Pages that share cells form a group: page i of a block belongs to group i /
- * cell_bits. All pages of a group are voltages of the same cells. So a program
- * that is cut short destroys the earlier pages of its group.
+ * An MLC, TLC or QLC cell stores a bit of several pages: page i of a block lies
+ * in the cells of group i / cell_bits. Programming a page changes the voltages
+ * of cells that store the earlier pages of the group already. So if power fails
+ * during the program, the earlier pages are destroyed, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,7 +37,7 @@ void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
     }
 }
 
-/* Tears a page: its spare areas and contents are lost. */
+/* Makes a page unreadable (torn): its data and spare area are lost. */
 static void lose(ScarpDrive *drive, uint32_t page)
 {
     uint32_t ppn = page << drive->geo.page_shift;

@@ -1,7 +1,7 @@
 /*
- * Data of the controller's RAM that the energy of capacitors saves when power
- * fails (controller.plp_bytes). It is saved on flash of its own, until the
- * drive is ready again.
+ * Data that is saved when power fails, where capacitors back the write buffer
+ * (controller.plp_bytes). It stays in flash set apart for it until the drive is
+ * ready again.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

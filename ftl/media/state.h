@@ -1,13 +1,14 @@
 /*
  * media: the flash cells. The room owns all that survives a power cut: the
- * spare area of each unit (its LPN and, with ftl.recovery, its version); what
- * the pages of a block tell about the block (who opened it, and when in the
- * order of openings); wear, marks of bad blocks, and contents.
+ * spare area of each unit (its LPN and, with ftl.recovery, its version); for
+ * each block who opened it (host or GC), and when in the order of openings;
+ * wear, marks of bad blocks, and the data.
  *
- * With nand.power_cuts media also has the state of each page, and contents stay
- * until their block is erased: a superseded unit is still there.
+ * With nand.power_cuts each page also has a state, and data stays until its
+ * block is erased, as in real flash: an overwritten unit is still there.
  *
- * Other rooms ask media to program, read, erase and tear. media asks core.
+ * Other rooms call media when a page is programmed or read, or a block erased.
+ * media calls only functions of core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,8 +35,9 @@ typedef enum {
 } ScarpPageState;
 
 /*
- * A unit of the write buffer that energy has saved. Saved units are in the
- * order in which the host wrote them.
+ * A unit of the write buffer that was saved when power failed
+ * (controller.plp_bytes). Saved units are in the order in which the host wrote
+ * them.
  */
 typedef struct {
     void *data;           /* contents, owned; NULL: zeroes, or not kept */

@@ -1,5 +1,6 @@
 /*
- * Functions of pack for other rooms.
+ * Functions of the room pack (units on their way into a flash page) that other
+ * rooms call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +16,9 @@ void scarp_pack_clear(ScarpDrive *drive);
 /* ---- Units -------------------------------------------------------------- */
 
 /*
- * Sets the unit's lpn, and all other members to "none". Members that the
- * caller's record has behind the unit are unchanged.
+ * Initialises a ScarpUnit: it gets the LPN, no plane, no data, and is in no
+ * list. buffer and gc have larger records that begin with a ScarpUnit; the
+ * other members of such a record stay as they are.
  */
 static inline void scarp_unit_init(ScarpUnit *unit, uint32_t lpn)
 {
@@ -34,8 +36,9 @@ static inline ScarpUnit *scarp_unit_next(const ScarpUnit *unit)
 }
 
 /*
- * Links a unit into a list of the caller's. No packer and no flash command may
- * have the unit.
+ * Sets which unit follows this one in a list of the caller's. Packers and flash
+ * commands use the same link for their lists, so the unit must be in none of
+ * them.
  */
 static inline void scarp_unit_set_next(ScarpUnit *unit, ScarpUnit *next)
 {
@@ -43,8 +46,8 @@ static inline void scarp_unit_set_next(ScarpUnit *unit, ScarpUnit *next)
 }
 
 /*
- * Appends unit to a list. *tail points to the NULL pointer that ends the list,
- * and is moved on.
+ * Appends unit to a list. *tail is the address of the NULL pointer that ends
+ * the list; afterwards it is the address of the unit's own link.
  */
 static inline void scarp_unit_append(ScarpUnit ***tail, ScarpUnit *unit)
 {
@@ -83,7 +86,10 @@ static inline void scarp_unit_set_seq(ScarpUnit *unit, uint64_t seq)
     unit->seq = seq;
 }
 
-/* Returns the contents of the unit; NULL: zeroes. */
+/*
+ * Returns the bytes to be programmed for the unit. NULL means zeroes, or a
+ * drive that keeps no data.
+ */
 static inline void *scarp_unit_data(const ScarpUnit *unit)
 {
     return unit->data;
@@ -111,7 +117,10 @@ static inline void scarp_unit_set_partial(ScarpUnit *unit, bool partial)
 
 /* ---- The index of the host's units -------------------------------------- */
 
-/* Returns the newest unit of lpn that is not on flash yet, or NULL. */
+/*
+ * Returns the newest version of the host's data for lpn, if that version is
+ * still in RAM on its way to flash; else NULL.
+ */
 static inline ScarpUnit *scarp_pack_find(const ScarpDrive *drive, uint32_t lpn)
 {
     ScarpUnit *unit;
@@ -126,7 +135,7 @@ static inline ScarpUnit *scarp_pack_find(const ScarpDrive *drive, uint32_t lpn)
     return unit;
 }
 
-/* Prefetches what scarp_pack_find() will need for lpn. */
+/* Prefetches the table entry that scarp_pack_find() will read for lpn. */
 static inline void scarp_pack_expect(const ScarpDrive *drive, uint32_t lpn)
 {
     if (drive->pack.n_indexed) {
@@ -151,7 +160,8 @@ static inline ScarpUnit *scarp_packer_first(const ScarpPacker *packer)
 }
 
 /*
- * Adds unit to the packer. True: the packer is full, and the caller emits it.
+ * Adds unit to the packer, which collects the units of one future page. Returns
+ * true when they fill the page; the caller then calls scarp_packer_emit().
  */
 static inline bool scarp_packer_add(const ScarpDrive *drive,
                                     ScarpPacker *packer, ScarpUnit *unit)
@@ -169,8 +179,9 @@ static inline bool scarp_packer_add(const ScarpDrive *drive,
 void scarp_packer_remove(ScarpPacker *packer, ScarpUnit *unit);
 
 /*
- * Makes a program of the packer's units, which its owner sends to a plane.
- * Units that the page lacks are padded, and counted.
+ * Makes a program command for one page from the packer's units, and empties the
+ * packer. The caller queues the command at a plane. If the units do not fill
+ * the page, the rest is padding, counted in the statistic padded_units.
  */
 ScarpFlashCmd *scarp_packer_emit(ScarpDrive *drive, ScarpPacker *packer,
                                  ScarpOwner owner, ScarpOrigin origin);
@@ -189,14 +200,14 @@ static inline void scarp_pack_gc_units(ScarpDrive *drive, uint32_t plane,
     drive->pack.plane[plane].gc_units += change;
 }
 
-/* Returns the host's units that are for the plane and not on flash yet. */
+/* Returns how many units of the host will be programmed in the plane. */
 static inline uint32_t scarp_pack_host_coming(const ScarpDrive *drive,
                                               uint32_t plane)
 {
     return drive->pack.plane[plane].host_units;
 }
 
-/* Returns the relocated units in programs of the plane that have not ended. */
+/* Returns how many units are in GC's programs that wait or run in the plane. */
 static inline uint32_t scarp_pack_gc_coming(const ScarpDrive *drive,
                                             uint32_t plane)
 {

@@ -1,13 +1,15 @@
 /*
- * Packers, and the index of the host's units that are not on flash yet.
+ * Packers collect the units of one flash page until it is full. A hash table
+ * (the index) finds a unit of the host that is not on flash yet by its LPN.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "pack/ops.h"
 
 /*
- * Returns the size of the index: room for the units of the write buffer, and at
- * least for those that a full queue of commands has under way.
+ * Returns how many entries the hash table has: a power of two, at least 4096.
+ * It is enough for the units of a full write buffer, or, without a buffer, for
+ * those of the writes that run at the same time.
  */
 static uint32_t hash_size(const ScarpDrive *drive)
 {

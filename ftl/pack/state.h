@@ -1,11 +1,11 @@
 /*
- * pack: units on their way into a page, of the host and of GC alike. The room
- * owns the unit; the packer in which the unit waits until its page is full; the
- * index that finds a unit of the host by its LPN; and the number of units on
- * their way to each plane.
+ * pack: mapping units (4 KiB, for example) on their way into a flash page, the
+ * host's and GC's alike. The room owns the units; the packers, which collect
+ * units until they fill a page; an index that finds a unit of the host by its
+ * LPN; and counts of the units on their way to each plane.
  *
- * buffer and gc have records of their own that begin with a ScarpUnit. pack
- * asks nand for the flash command that a full packer becomes.
+ * buffer and gc have larger records that begin with a ScarpUnit. pack calls
+ * nand to make the program command for a full page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,7 +26,7 @@ struct ScarpUnit {
     bool partial;         /* some bytes of the unit are not known yet */
 };
 
-/* Units that wait until they fill a page. */
+/* A packer: the n units collected so far for one flash page. */
 typedef struct ScarpPacker {
     ScarpUnit *head, **tail;
     uint32_t n;

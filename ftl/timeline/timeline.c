@@ -1,5 +1,5 @@
 /*
- * Timeline: what a drive does, as a trace that Perfetto shows.
+ * Timeline: writes what a drive does as a trace file for the viewer Perfetto.
  *
  * Field numbers are those of perfetto's protos/perfetto/trace (trace_packet,
  * track_event/track_event, track_event/track_descriptor). tests/e2e reads the
@@ -56,7 +56,10 @@ static void put_text(GByteArray *to, unsigned field, const char *text)
     put_bytes(to, field, text, strlen(text));
 }
 
-/* Puts `message` into `to` as a field, and empties `message`. */
+/*
+ * Appends the encoded `message` to `to` as field number `field`, then empties
+ * `message` for its next use.
+ */
 static void put_message(GByteArray *to, unsigned field, GByteArray *message)
 {
     put_bytes(to, field, message->data, message->len);
@@ -85,7 +88,10 @@ enum {
 enum { CATEGORY_HOST = 1, CATEGORY_FLASH, CATEGORY_GC };
 static const char *const categories[] = { "host", "flash", "gc" };
 
-/* Numbers of event names. A flash command's is 1 + origin * N_KINDS + kind. */
+/*
+ * Perfetto gets each event name once, with a number, and then only the number.
+ * A flash command's name has number 1 + origin * N_KINDS + kind.
+ */
 enum {
     N_KINDS = 4, NAME_CMD = 32, NAME_GC = 48, NAME_PREMIGRATE, NAME_MERGE,
     NAME_GRANTED = 64,
@@ -98,7 +104,10 @@ static const char *const ops[SCARP_OP__COUNT] = {
     "read", "write", "write zeroes", "deallocate", "flush",
 };
 
-/* Names of merges; a merge's number is NAME_MERGE + its kind. */
+/*
+ * Names of merges (a mapping by blocks frees log blocks by them). The number of
+ * a merge's name is NAME_MERGE + its ScarpMergeKind.
+ */
 static const char *const merges[] = {
     [SCARP_MERGE_SWITCH] = "switch merge",
     [SCARP_MERGE_PARTIAL] = "partial merge",
@@ -106,7 +115,10 @@ static const char *const merges[] = {
     [SCARP_MERGE_ERASE] = "erase of a log",
 };
 
-/* Numbers of the names of arguments; a cause's is ARG_CAUSE + cause. */
+/*
+ * Numbers of the names of an event's arguments. The time of a cause of latency
+ * is an argument, too; its name has number ARG_CAUSE + ScarpCause.
+ */
 enum {
     ARG_BLOCK = 1, ARG_PAGE, ARG_DIE, ARG_PLANE, ARG_OFFSET, ARG_LENGTH,
     ARG_STREAM, ARG_NSID, ARG_MOVED, ARG_MULTIPLANE, ARG_SEGMENTS, ARG_ERASES,
@@ -128,7 +140,10 @@ typedef enum {
 
 enum { KIND_BITS = 8 };
 
-/* A track of commands that do not overlap. */
+/*
+ * A row of NVMe commands in the viewer that do not overlap in time. end_ns is
+ * when the last of them ended.
+ */
 typedef struct {
     int64_t end_ns;
     uint32_t index;
@@ -237,7 +252,9 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
         *name = g_strdup("dies");
         return track_uuid(t, TRACK_DRIVE, 0);
     case TRACK_LANE:
-        /* Perfetto shows tracks of one name as one track. */
+        /*
+         * Perfetto joins tracks of one name, so all rows of commands have it.
+         */
         *name = g_strdup("commands");
         return track_uuid(t, TRACK_HOST, 0);
     case TRACK_CHANNEL:
@@ -261,8 +278,9 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
 }
 
 /*
- * Returns the uuid of a track. Describes the track and its parents when they
- * are first used.
+ * Returns the number (uuid) by which events name a track. When a track is first
+ * used, its name and its place below its parent are written to the trace, after
+ * those of the parent.
  */
 static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
 {
@@ -294,8 +312,8 @@ static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
 /* ---- Slices ------------------------------------------------------------- */
 
 /*
- * Completes the event in t->message: adds its type and track, and puts it into
- * the trace.
+ * Completes the event that the caller has begun in t->message: adds its type
+ * and track, and writes it to the trace.
  */
 static void end_event(ScarpTimeline *t, int64_t time_ns, unsigned type,
                       uint64_t uuid)
@@ -331,9 +349,10 @@ static bool wanted(const ScarpTimeline *t, int64_t begin_ns)
 }
 
 /*
- * Returns the track for a command. Commands come in the order of their ends, so
- * the best track is the one whose last command ended latest before this one
- * began: then there are no more tracks than commands in flight.
+ * Chooses the row (lane) in which a host command is drawn, such that commands
+ * of a row do not overlap. Of the rows whose last command ended before this one
+ * began, the row that ended latest is taken. Commands come in the order of
+ * their ends, so there are never more rows than commands in flight.
  */
 static uint32_t take_lane(ScarpTimeline *t, const ScarpCmd *cmd)
 {
@@ -422,8 +441,9 @@ static void gc_done(void *opaque, const ScarpGcRun *run)
 }
 
 /*
- * Puts the names of grants into the trace when the first grant comes: most
- * schemes have no grants.
+ * Writes the names that grants use. A grant is GC work that the scheme ties to
+ * a host command. Most schemes have no grants, so the names are written when
+ * the first grant comes.
  */
 static void intern_grants(ScarpTimeline *t)
 {
@@ -441,8 +461,9 @@ static void intern_grants(ScarpTimeline *t)
 }
 
 /*
- * Shows a grant as an event without duration; the plane's track shows when the
- * granted work is done.
+ * Shows when a host command was granted GC work (some schemes limit GC to such
+ * grants). The event has no duration; the plane's own track shows when the work
+ * is done.
  */
 static void gc_granted(void *opaque, const ScarpGcGrant *grant)
 {
