@@ -1,6 +1,6 @@
 /*
- * Bad blocks: those that are bad from the start, chosen by the seed, and those
- * that are worn out.
+ * Bad blocks. Some are bad from the start, chosen by the random seed. Others
+ * become bad when they are worn out.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +15,8 @@ void scarp_block_set_bad(ScarpDrive *drive, uint32_t index)
 }
 
 /*
- * Returns how many good blocks the plane has beyond those that it needs. A
- * negative number are missing.
+ * Returns how many good blocks the plane has beyond those that it needs to
+ * work. The result is negative if it has too few.
  */
 static int64_t spare(const ScarpDrive *drive, const ScarpBlocksPlane *plane)
 {
@@ -35,7 +35,9 @@ uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * A worn-out block goes bad only if the plane can do without it, now and later.
+ * Besides reaching nand.endurance_erases, two things are required before a
+ * block becomes bad. The plane must have another free block now, and it must
+ * keep as many good blocks as it needs.
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index)
 {

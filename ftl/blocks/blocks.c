@@ -1,14 +1,14 @@
 /*
- * Blocks: free lists, the order in which blocks were filled, victims and erased
- * blocks.
+ * Blocks of a plane: the free list, the lists of full blocks, victims, and what
+ * happens after an erase.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "blocks/internal.h"
 
 /*
- * Returns the bytes of a block's record with its valid bits: half a line of the
- * processor's cache, or whole lines.
+ * Returns the bytes of a block's record with its valid bits, rounded up so that
+ * no small record crosses a cache line: to half a line, or to whole lines.
  */
 static uint32_t record_bytes(const ScarpGeometry *geo)
 {
@@ -47,8 +47,9 @@ bool scarp_blocks_init(ScarpDrive *drive,
     blocks->opened = g_new(bool, geo->n_dies);
     memset(blocks->opened, true, geo->n_dies);
     /*
-     * All buckets of all planes are in a single table. So few pages of memory
-     * are touched, whichever plane is next.
+     * The list heads of all planes are in one table. Consecutive accesses to
+     * different planes then touch few pages of host memory, which the CPU's TLB
+     * can hold.
      */
     blocks->buckets = scarp_table_new((uint64_t)geo->n_planes * buckets *
                                       sizeof(ScarpBlockList));
@@ -127,8 +128,8 @@ static void full_remove(ScarpDrive *drive, ScarpBlocksPlane *plane,
 /* ---- Free blocks -------------------------------------------------------- */
 
 /*
- * Appends a block to the free list. Free blocks are used first in, first out,
- * which spreads wear.
+ * Appends a block to the plane's free list. Blocks are taken from its head, so
+ * all free blocks take turns, which spreads wear.
  */
 void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
                      uint32_t index)
@@ -166,8 +167,9 @@ void scarp_translation_insert(ScarpDrive *drive, uint32_t index)
                            plane->n_map_full++] = index;
     scarp_block_record(drive, index)->state = BLOCK_TRANSLATION;
     /*
-     * A collection of translation units may be due now. Every other opening of
-     * a block sets the mark itself.
+     * A full block may make a collection of translation units due, so the
+     * trigger policy has to look at this die. For other blocks take() sets the
+     * flag, when one is opened.
      */
     scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
 }
@@ -191,8 +193,8 @@ uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t p)
     uint64_t least = UINT64_MAX;
 
     /*
-     * The list is short, so it is scanned. Of equal blocks the one that was
-     * opened first wins.
+     * A plane has few such blocks, so the loop looks at all of them. If several
+     * have equally few valid units, the one opened first is taken.
      */
     for (uint32_t i = 0; i < drive->blocks.plane[p].n_map_full; i++) {
         uint32_t valid = scarp_block_valid(drive, full[i]);
@@ -230,8 +232,8 @@ static void erased(ScarpDrive *drive, uint32_t index, bool needed)
     ScarpBlock *block = scarp_block_record(drive, index);
 
     /*
-     * The erase of a valid unit, or of one whose program has not ended, would
-     * lose a write.
+     * A block must not be erased while it has a valid unit, or while a program
+     * is under way in it, because data would be lost.
      */
     if (block->valid ||
         scarp_media_programmed(drive, index) != block->written) {

@@ -21,9 +21,10 @@ static inline uint32_t scarp_valid_bytes(const ScarpGeometry *geo)
 }
 
 /*
- * Appends a block to its bucket. So the bucket's first block is the one that
- * changed longest ago. The neighbour in the list is written, but not read: it
- * is seldom cached, and the processor does not wait for a write.
+ * Appends a block to the bucket for its number of valid units. The first block
+ * of a bucket is thus the one that has been there longest. The code writes the
+ * record of the block before it, but does not read it. That record is seldom in
+ * the CPU's cache, and a CPU does not wait for a write to complete.
  */
 static inline void scarp_bucket_insert(ScarpDrive *drive,
                                        ScarpBlocksPlane *plane, uint32_t index)
@@ -59,8 +60,9 @@ static inline void scarp_bucket_remove(ScarpDrive *drive,
 }
 
 /*
- * blocks/blocks.c: scarp_full_append() puts a full block into the order of
- * filling, scarp_full_insert() also among the candidates.
+ * blocks/blocks.c: scarp_full_append() adds a full block to the plane's list by
+ * time of filling. scarp_full_insert() also adds it to its bucket, so that
+ * victim policies see it.
  */
 void scarp_full_append(ScarpDrive *drive, ScarpBlocksPlane *plane,
                        uint32_t index);
@@ -69,18 +71,19 @@ void scarp_full_insert(ScarpDrive *drive, ScarpBlocksPlane *plane,
 void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
                      uint32_t index);
 uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane);
-/* Called when a block of translation units is full. */
+/* Called when the last page of a block of translation units has been taken. */
 void scarp_translation_insert(ScarpDrive *drive, uint32_t index);
 /* Functions of blocks/bad.c. */
 void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
 /*
- * True when the block has had its last erase, and the plane can do without it.
+ * True when the block has reached nand.endurance_erases, and the plane has more
+ * good blocks than it needs, so that this one may become bad.
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
 
 /*
- * For a write point other than WRITE_GC: true when blocks are written there
- * with the drive's settings.
+ * True when the drive's settings ever write to this write point. The number of
+ * streams and ftl.mapping decide. point must not be WRITE_GC.
  */
 static inline bool scarp_write_point_used(const ScarpDrive *drive, int point)
 {

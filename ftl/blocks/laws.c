@@ -1,5 +1,5 @@
 /*
- * Laws of blocks, which are checked by counting anew.
+ * Invariants of blocks. Checked builds prove them by counting anew.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,8 +17,8 @@ static uint32_t count_marks(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Checks that the plane's open blocks are those of its write points, and no
- * others.
+ * Checks that a block of the plane has the state BLOCK_ACTIVE if and only if it
+ * is the open block of a write point.
  */
 static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
 {
@@ -143,8 +143,9 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
                                  free + map, drive->geo.kept_blocks);
     }
     /*
-     * The last block for translation units is reserved for the copies of a
-     * collection of another such block.
+     * A plane may fill all of its blocks for translation units only while one
+     * of them is a victim. The last one is kept for the copies from that
+     * victim.
      */
     if (map && map == drive->geo.translation_blocks && !collected) {
         return scarp_law_differs(error, "last block for translation units of "

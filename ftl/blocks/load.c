@@ -1,7 +1,7 @@
 /*
- * Blocks as an image has them: their states one by one, then the order of each
- * list. Each list is built anew, so that no image can make a list without an
- * end.
+ * Loads the blocks from an image: first the state of each block, then the order
+ * of each list. The functions append blocks to lists one by one and store no
+ * link from the image, so a corrupt image cannot make a list circular.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

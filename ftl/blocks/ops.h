@@ -1,5 +1,5 @@
 /*
- * Functions of blocks for other rooms.
+ * The functions of blocks that other directories of ftl/ may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,13 +8,13 @@
 
 #include "media/ops.h"
 
-/* Returns the bytes of the tables of blocks. */
+/* Returns the bytes of host memory that the tables of blocks need. */
 uint64_t scarp_blocks_bytes(const ScarpGeometry *geo);
 bool scarp_blocks_init(ScarpDrive *drive, const ScarpConfig *config,
                        GError **error);
 void scarp_blocks_clear(ScarpDrive *drive);
 
-/* Returns the block's record, for the functions below. */
+/* Returns the block's record. Only the inline functions below use it. */
 static inline ScarpBlock *scarp_block_record(const ScarpDrive *drive,
                                              uint32_t block)
 {
@@ -25,8 +25,8 @@ static inline ScarpBlock *scarp_block_record(const ScarpDrive *drive,
 /* ---- A plane, seen ------------------------------------------------------ */
 
 /*
- * Returns how many free blocks the plane has, without those that are kept for
- * translation units or recovery.
+ * Returns how many free blocks the plane has for data. Blocks that are kept for
+ * translation units or for recovery do not count.
  */
 static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
                                                uint32_t plane)
@@ -36,15 +36,16 @@ static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
 }
 
 /*
- * Returns how many free blocks the plane's promised pages need, at most all of
- * them.
+ * Returns how many free blocks are needed for the pages that
+ * scarp_plane_promise() has reserved in the plane, but at most the free blocks
+ * there are.
  */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t plane);
 
 /*
- * Promises so many more pages of the plane to copies from other planes, or
- * ahead of time: nobody else may take their blocks. Less than 0: withdraws
- * promises.
+ * Reserves `change` more pages of the plane for copies that garbage collection
+ * makes from other planes or ahead of time, so that no other write takes the
+ * blocks for them. A negative change gives reserved pages back.
  */
 static inline void scarp_plane_promise(ScarpDrive *drive, uint32_t plane,
                                        int change)
@@ -59,8 +60,8 @@ static inline uint32_t scarp_plane_promised_pages(const ScarpDrive *drive,
 }
 
 /*
- * Returns how many pages collections could write in the plane without an erase:
- * those of GC's open block and of free blocks.
+ * Returns how many pages garbage collection could write in the plane before an
+ * erase: those left in its open block, and those of the free blocks.
  */
 uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t plane);
 
@@ -71,8 +72,8 @@ static inline bool scarp_plane_is_promised(const ScarpDrive *drive,
 }
 
 /*
- * Returns how many free blocks the plane has, without those that promised pages
- * need.
+ * Returns how many free blocks the plane has beyond those that reserved pages
+ * need (scarp_plane_promise()).
  */
 static inline uint32_t scarp_plane_spare_blocks(const ScarpDrive *drive,
                                                 uint32_t plane)
@@ -90,7 +91,10 @@ static inline uint32_t scarp_plane_translation_blocks(const ScarpDrive *drive,
     return drive->blocks.plane[plane].n_map;
 }
 
-/* Returns how many free blocks the plane has, kept ones included. */
+/*
+ * Returns how many free blocks the plane has, including those kept for
+ * translation units and for recovery.
+ */
 static inline uint32_t scarp_plane_erased_blocks(const ScarpDrive *drive,
                                                  uint32_t plane)
 {
@@ -122,7 +126,10 @@ static inline uint32_t scarp_free_blocks(const ScarpDrive *drive)
     return drive->blocks.n_free;
 }
 
-/* Returns how many translation units have their place in a plane, at most. */
+/*
+ * Returns the greatest number of translation units that belong to a single
+ * plane, as they are spread evenly over the planes.
+ */
 static inline uint32_t scarp_plane_translation_units(const ScarpDrive *drive)
 {
     uint32_t n = drive->geo.mapped_units - drive->geo.first_translation_unit;
@@ -131,9 +138,10 @@ static inline uint32_t scarp_plane_translation_units(const ScarpDrive *drive)
 }
 
 /*
- * Returns the most valid units with which the plane still has a victim while
- * the host waits for a collection. With more, all of its full blocks might be
- * too full to be victims (core/spare.c).
+ * Returns the greatest number of valid units in the plane at which one of its
+ * full blocks is sure to be worth collecting. With more valid units, every full
+ * block might have too few invalid ones (geo.gain_units), and the host would
+ * wait for ever. core/spare.c explains the numbers.
  */
 static inline uint32_t scarp_plane_limit_units(const ScarpDrive *drive,
                                                uint32_t plane)
@@ -147,15 +155,15 @@ static inline uint32_t scarp_plane_limit_units(const ScarpDrive *drive,
 }
 
 /*
- * Returns the valid units up to which the plane takes in units from other
- * planes.
+ * Returns the number of valid units up to which garbage collection may move
+ * units from other planes into this plane.
  */
 static inline uint32_t scarp_plane_ceiling_units(const ScarpDrive *drive,
                                                  uint32_t plane)
 {
     /*
-     * Blocks without data: the reserve, open blocks, and those that the plane's
-     * own collection may need.
+     * Blocks that must stay without data of other planes: reserved and open
+     * blocks, bad ones, and those for translation units.
      */
     uint32_t spare = scarp_reserved_blocks(&drive->desc) +
                      drive->blocks.plane[plane].n_bad +
@@ -177,8 +185,9 @@ static inline bool scarp_block_is_translation(const ScarpDrive *drive,
 }
 
 /*
- * True when translation units have to be collected: none of the plane's blocks
- * for them is open, and only the one that their collection needs is left.
+ * True when garbage collection must free a block for translation units in this
+ * plane. The plane has no open block for them, and may fill only one more,
+ * which the copies of that collection need.
  */
 static inline bool scarp_translation_due(const ScarpDrive *drive,
                                          uint32_t plane)
@@ -191,8 +200,8 @@ static inline bool scarp_translation_due(const ScarpDrive *drive,
 }
 
 /*
- * True when a collection of translation units is due or runs, so that other
- * programs of translation units must wait.
+ * True when a collection of translation units is due or under way in the plane.
+ * Until it ends, no other translation unit may be programmed there.
  */
 static inline bool scarp_translation_short(const ScarpDrive *drive,
                                            uint32_t plane)
@@ -203,19 +212,23 @@ static inline bool scarp_translation_short(const ScarpDrive *drive,
 }
 
 /*
- * Returns the plane's full block of translation units with the fewest valid
- * ones, or SCARP_NONE.
+ * Returns the plane's full block of translation units that has the fewest valid
+ * ones, or SCARP_NONE if no such block is full.
  */
 uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t plane);
 
-/* True when the plane has as many good blocks as it needs (core/spare.c). */
+/* True when the plane has enough good blocks to work (core/spare.c). */
 bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t plane);
-/* Returns how many blocks of the plane may still go bad. */
+/*
+ * Returns how many more blocks of the plane may become bad before it has too
+ * few to work.
+ */
 uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t plane);
 
 /*
- * True when a block of the die was opened since the mark was last cleared.
- * Without that no collection can have become due.
+ * True when a block of the die was opened since the last call of
+ * scarp_blocks_clear_opened(). Only the opening of a block can make garbage
+ * collection due, so the trigger policy need not look before that.
  */
 static inline bool scarp_blocks_opened(const ScarpDrive *drive, uint32_t die)
 {
@@ -246,7 +259,10 @@ static inline int64_t scarp_block_modified_ns(const ScarpDrive *drive,
     return scarp_block_record(drive, block)->modified_ns;
 }
 
-/* Returns how many pages of the block were given to programs, ended or not. */
+/*
+ * Returns how many pages of the block were given to programs. Programs that are
+ * still under way count, too.
+ */
 static inline uint32_t scarp_block_written(const ScarpDrive *drive,
                                            uint32_t block)
 {
@@ -258,7 +274,7 @@ static inline bool scarp_block_is_full(const ScarpDrive *drive, uint32_t block)
     return scarp_block_record(drive, block)->state == BLOCK_FULL;
 }
 
-/* Returns the block that was filled longest ago, or SCARP_NONE. */
+/* Returns the plane's full block that became full first, or SCARP_NONE. */
 static inline uint32_t scarp_plane_oldest_full(const ScarpDrive *drive,
                                                uint32_t plane)
 {
@@ -266,9 +282,9 @@ static inline uint32_t scarp_plane_oldest_full(const ScarpDrive *drive,
 }
 
 /*
- * Returns a word of the map that tells which numbers of valid units the plane's
- * full blocks have: bit i stands for 64 * word + i units. Words go up to
- * units_per_block / 64.
+ * Full blocks are in buckets by their number of valid units. Returns 64 bits of
+ * a bitmap of the plane's buckets: bit i is set if there is a full block with
+ * 64 * word + i valid units. word may be up to units_per_block / 64.
  */
 static inline uint64_t scarp_bucket_word(const ScarpDrive *drive,
                                          uint32_t plane, uint32_t word)
@@ -277,8 +293,9 @@ static inline uint64_t scarp_bucket_word(const ScarpDrive *drive,
 }
 
 /*
- * Returns the full block that changed longest ago, of those with `valid` valid
- * units, or SCARP_NONE.
+ * Returns one of the plane's full blocks with `valid` valid units: the one
+ * whose number of valid units changed longest ago. Returns SCARP_NONE if there
+ * is none.
  */
 static inline uint32_t scarp_bucket_first(const ScarpDrive *drive,
                                           uint32_t plane, uint32_t valid)
@@ -286,7 +303,10 @@ static inline uint32_t scarp_bucket_first(const ScarpDrive *drive,
     return drive->blocks.plane[plane].bucket[valid].head;
 }
 
-/* Returns the next full block with equally many valid units, or SCARP_NONE. */
+/*
+ * Returns the next full block of the same plane with equally many valid units,
+ * or SCARP_NONE.
+ */
 static inline uint32_t scarp_bucket_next(const ScarpDrive *drive,
                                          uint32_t block)
 {
@@ -295,41 +315,52 @@ static inline uint32_t scarp_bucket_next(const ScarpDrive *drive,
 
 /* ---- Blocks ------------------------------------------------------------- */
 
-/* Makes a full block a victim, which is no candidate any longer. */
+/*
+ * Makes a full block the victim of a collection, and removes it from the lists
+ * of full blocks.
+ */
 void scarp_block_take(ScarpDrive *drive, uint32_t block);
 /*
- * Makes a victim a candidate again, without an erase, after work ahead of time.
+ * Puts a victim back into the lists of full blocks without an erase, because
+ * garbage collection ahead of time gave it up.
  */
 void scarp_block_put_back(ScarpDrive *drive, uint32_t block);
 /*
- * Called when the block's erase has ended: the block becomes free, or, if it is
- * worn out, bad.
+ * Called when the erase of the block has ended. The block becomes free, or bad
+ * if it is worn out and the plane can do without it.
  */
 void scarp_block_erased(ScarpDrive *drive, uint32_t block);
 /*
- * Called like scarp_block_erased() if the plane needs the block now: it becomes
- * free, worn out or not.
+ * Called instead of scarp_block_erased() when the plane needs the block at
+ * once. The block becomes free even if it is worn out.
  */
 void scarp_block_erased_needed(ScarpDrive *drive, uint32_t block);
 
 /* ---- Pages: blocks/write_points.c --------------------------------------- */
 
-/* True when a page can be taken now. Only GC may use the last free block. */
+/*
+ * True when the plane has a page for the write. The host may not take the last
+ * free block, as garbage collection needs it for its copies.
+ */
 bool scarp_page_possible(const ScarpDrive *drive, uint32_t plane,
                          ScarpOrigin origin, uint16_t stream);
-/* Returns the next page's offset in its block. */
+/*
+ * Returns the offset in its block of the page that scarp_page_take() would
+ * take.
+ */
 uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t plane,
                            ScarpOrigin origin, uint16_t stream);
 /*
- * Takes the plane's next page for a stream, and returns the page's first PPN.
- * The caller has checked that it is possible. For SCARP_ORIGIN_GC stream is 0,
- * or SCARP_MAP_STREAM.
+ * Takes the next page of the plane's open block for the stream, and returns its
+ * first PPN. The caller has checked scarp_page_possible(). For SCARP_ORIGIN_GC,
+ * stream is 0, or SCARP_MAP_STREAM for translation units.
  */
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                          uint16_t stream);
 /*
- * Do the same for the plane's aligned block as the three functions above. If
- * none is open, the offset is 0.
+ * Do for the plane's aligned block (WRITE_ALIGNED, for multi-plane programs)
+ * what the three functions above do for other open blocks.
+ * scarp_aligned_offset() returns 0 if no aligned block is open.
  */
 enum { SCARP_ALIGNED_FREE = 3 }; /* least free blocks to open an aligned one */
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t plane);
@@ -342,25 +373,28 @@ static inline bool scarp_aligned_open(const ScarpDrive *drive, uint32_t plane)
     return drive->blocks.plane[plane].active[WRITE_ALIGNED] != SCARP_NONE;
 }
 /*
- * Takes up to *pages pages for copies that take no time: they count as
- * programmed at once. Sets *pages to the pages taken, which lie one after the
- * other.
+ * Takes up to *pages consecutive pages for copies in zero time, such as those
+ * of ageing, and counts them as programmed at once. Sets *pages to the number
+ * of pages taken. Returns the first PPN.
  */
 uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t plane,
                                 uint16_t stream, uint32_t *pages);
 
 /* ---- Blocks that the mapping owns: blocks/owned.c ----------------------- */
 
-/* Gives the mapping a free block of the plane. There must be one. */
+/*
+ * Takes a free block of the plane for a mapping that chooses its pages itself.
+ * The plane must have a free block.
+ */
 uint32_t scarp_block_open(ScarpDrive *drive, uint32_t plane,
                           ScarpOrigin origin);
 /*
- * Takes the next page of a block that the mapping owns, and returns its first
- * PPN. There must be one. Pages go in order.
+ * Takes the next page of a block from scarp_block_open(), and returns the
+ * page's first PPN. The block must have a page left.
  */
 uint32_t scarp_block_next_page(ScarpDrive *drive, uint32_t block);
 
-/* True when no program is on its way to the block. */
+/* True when no program is under way in the block. */
 static inline bool scarp_block_settled(const ScarpDrive *drive, uint32_t block)
 {
     return scarp_media_programmed(drive, block) ==
@@ -369,11 +403,13 @@ static inline bool scarp_block_settled(const ScarpDrive *drive, uint32_t block)
 
 /* ---- Valid units: blocks/valid.c ---------------------------------------- */
 
-/* Called when a unit has become valid (+1) or invalid (-1). */
+/*
+ * Called when the unit at ppn has become valid (change is 1) or invalid (-1).
+ */
 void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change);
 /*
- * Called when the n units of a block from ppn on have become valid. None of
- * them was valid.
+ * Called when n consecutive units of a block, the first one at ppn, have become
+ * valid. All of them must have been invalid before.
  */
 void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n);
 /* Called when all units of the block have become invalid. */
@@ -389,8 +425,8 @@ static inline bool scarp_unit_is_valid(const ScarpDrive *drive, uint32_t ppn)
 }
 
 /*
- * Returns the valid marks of n units of a block, from ppn on: n is 64 at most,
- * and the first unit has the lowest bit.
+ * Returns the valid bits of n units of a block, at most 64. The lowest bit is
+ * that of the unit at ppn.
  */
 static inline uint64_t scarp_valid_bits(const ScarpDrive *drive, uint32_t ppn,
                                         uint32_t n)
@@ -408,8 +444,8 @@ static inline uint64_t scarp_valid_bits(const ScarpDrive *drive, uint32_t ppn,
 }
 
 /*
- * Prefetches the block's records, as the unit at ppn will soon become invalid.
- * ppn may be SCARP_NONE.
+ * Prefetches the records of ppn's block into the host CPU's cache, because the
+ * unit at ppn will soon become invalid. ppn may be SCARP_NONE.
  */
 static inline void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -425,8 +461,8 @@ static inline void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
 
 ScarpBlockState scarp_block_state(const ScarpDrive *drive, uint32_t block);
 /*
- * Return the blocks of a plane's lists, one by one in their order, and then
- * SCARP_NONE.
+ * Walk through a plane's free list or its list of full blocks, in the order of
+ * the list. They return SCARP_NONE after the last block.
  */
 uint32_t scarp_blocks_first_free(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_blocks_next_free(const ScarpDrive *drive, uint32_t block);
@@ -438,17 +474,22 @@ uint32_t scarp_blocks_active(const ScarpDrive *drive, uint32_t plane,
                              int point);
 
 /*
- * Sets the state of a new drive's block. Its valid marks, and its place in a
- * list, are set afterwards.
+ * Sets the state of a block while a drive is loaded from an image. The block's
+ * valid bits and its place in a list are set later.
  */
 void scarp_block_load(ScarpDrive *drive, uint32_t block, ScarpBlockState state,
                       uint32_t written, int64_t modified_ns);
-/* Marks one unit as valid. Its block is in no list yet. */
+/*
+ * Sets the valid bit of the unit at ppn while a drive is loaded. Its block must
+ * not be in a list yet.
+ */
 void scarp_block_load_valid(ScarpDrive *drive, uint32_t ppn);
 /*
- * Empties a new drive's free list. Then each block is added, in the order of
- * its list. A full block is added twice: first in the order of filling, and
- * later, when its valid units are known, among the candidates.
+ * Rebuild the lists of a plane from an image. scarp_blocks_forget() empties the
+ * free list. Each other function adds a block; the calls for a list must be in
+ * its order. A full block needs two calls: scarp_blocks_add_full() adds it to
+ * the list by time of filling. scarp_blocks_add_candidate() adds it to its
+ * bucket, once its valid bits are set.
  */
 void scarp_blocks_forget(ScarpDrive *drive, uint32_t plane);
 void scarp_blocks_add_free(ScarpDrive *drive, uint32_t block);
@@ -456,36 +497,52 @@ void scarp_blocks_add_full(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_candidate(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t block);
 /*
- * Returns false if the plane has no room for another block of translation
- * units.
+ * Adds a full block of translation units while a drive is loaded. Returns false
+ * if the plane has as many such blocks as it may have.
  */
 bool scarp_blocks_add_translation(ScarpDrive *drive, uint32_t block);
 void scarp_blocks_add_active(ScarpDrive *drive, uint32_t plane, int point,
                              uint32_t block);
 /*
- * Makes open blocks full, if with this drive's settings nobody would write on
- * them.
+ * An image may have an open block at a write point that the settings of the
+ * loading drive never use. The function makes such blocks full, as otherwise
+ * garbage collection would never reclaim them.
  */
 void scarp_blocks_close_unused(ScarpDrive *drive);
-/* Makes some blocks of a new drive bad from the start, chosen by the seed. */
+/*
+ * Makes nand.bad_blocks_permille of each plane's blocks bad in a new drive. The
+ * random seed chooses the blocks.
+ */
 void scarp_blocks_set_bad(ScarpDrive *drive);
 
 /* ---- After a power cut: blocks/recover.c -------------------------------- */
 
 /*
- * Sets the state of each block of a new drive by its cells: free, bad, or, if
- * it has programmed pages, apart.
+ * Sets the state of each block of a drive after a power cut, from what is on
+ * flash: BLOCK_BAD, BLOCK_FREE, or BLOCK_APART if it has programmed pages.
  */
 void scarp_blocks_recover(ScarpDrive *drive);
-/* Gives a block that is apart its new state. */
+/*
+ * Gives a block in the state BLOCK_APART its new state, when recovery has found
+ * what it contains.
+ */
 void scarp_block_recover(ScarpDrive *drive, uint32_t block,
                          ScarpBlockState state);
-/* Makes a block count as full, though some of its pages are erased. */
+/*
+ * Closes a partly written block: its unprogrammed pages are not used before the
+ * next erase.
+ */
 void scarp_block_close_early(ScarpDrive *drive, uint32_t block);
-/* Opens a free block of the plane for recovery. There must be one. */
+/*
+ * Opens a free block of the plane, in the state BLOCK_APART, for copies of
+ * recovery. The plane must have a free block.
+ */
 uint32_t scarp_block_open_apart(ScarpDrive *drive, uint32_t plane,
                                 ScarpOrigin origin);
-/* True when the plane has a free block beside those that are kept. */
+/*
+ * True when the plane has a free block beyond those kept for translation units
+ * and recovery, so that the host can write.
+ */
 static inline bool scarp_plane_is_sound(const ScarpDrive *drive, uint32_t plane)
 {
     return drive->blocks.plane[plane].n_free +
@@ -494,7 +551,10 @@ static inline bool scarp_plane_is_sound(const ScarpDrive *drive, uint32_t plane)
 
 /* ---- Laws: blocks/laws.c ------------------------------------------------ */
 
-/* Checks that the plane's counts, marks and lists agree with its blocks. */
+/*
+ * Checks that the plane's counters, valid bits and lists agree with a fresh
+ * count over its blocks.
+ */
 bool scarp_blocks_check(const ScarpDrive *drive, uint32_t plane,
                         GError **error);
 

@@ -1,7 +1,7 @@
 /*
- * Blocks that the mapping owns: the mapping chooses the block of each page, and
- * when a block is erased. Such blocks are in no list, and no victim policy sees
- * them.
+ * Blocks in the state BLOCK_OWNED, for mappings that choose the page of each
+ * write. Such a mapping also decides when to erase them. They are in no list of
+ * blocks, so no victim policy sees them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

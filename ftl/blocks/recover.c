@@ -1,5 +1,5 @@
 /*
- * Blocks after a power cut: their states are set by their cells.
+ * Sets the states of blocks after a power cut, from what is on flash.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,14 +1,14 @@
 /*
- * Health, for the SMART log: how many spare blocks are left, and how worn the
- * others are.
+ * Two numbers of the NVMe SMART log: how many spare blocks are left, and how
+ * much of its rated erases the drive has used.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "blocks/internal.h"
 
 /*
- * The plane with the fewest spare blocks decides, as it cannot use those of
- * other planes.
+ * The result is that of the plane with the lowest percentage, because a plane
+ * cannot use the spare blocks of another one.
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive)
 {
@@ -27,8 +27,8 @@ uint32_t scarp_spare_percent(const ScarpDrive *drive)
 }
 
 /*
- * Blocks that are bad and have no erase were bad from the start, so they do not
- * count.
+ * Averages the erases over all blocks. Blocks that were bad from the start are
+ * left out; they are the bad blocks that were never erased.
  */
 uint32_t scarp_used_percent(const ScarpDrive *drive)
 {

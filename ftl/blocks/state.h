@@ -1,11 +1,13 @@
 /*
- * blocks: the states of blocks, and the next page to program. Owns free lists,
- * write points, the full blocks (in the order of filling, and by valid units as
- * candidates for a victim), and the marks of valid units. All of this is in the
- * controller's RAM. media has the cells.
+ * blocks: the state of each flash block, and the page that the next program
+ * goes to. It owns the free lists, the write points (open blocks), the lists of
+ * full blocks, and a valid bit for each unit. The lists have full blocks both
+ * in the order of filling and by the number of valid units. A controller has
+ * all of this in RAM; media has what is on flash.
  *
- * Other rooms take pages, mark units, take a victim, put it back or erase it.
- * Policies have a read-only view of the candidates. blocks asks media and core.
+ * Other directories of ftl/ take pages, set valid bits, and take a full block
+ * as a victim of garbage collection, to erase it or put it back. Victim
+ * policies only read the lists. blocks calls media and core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,27 +18,29 @@
 
 typedef enum {
     BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD,
-    BLOCK_TRANSLATION, /* full of translation units: no policy's candidate */
+    BLOCK_TRANSLATION, /* has translation units; never a victim of policies */
     BLOCK_OWNED, /* the mapping chooses its pages (blocks/owned.c) */
     BLOCK_APART  /* recovery erases it soon, or copies to it */
 } ScarpBlockState;
 
 /*
- * A block's record. It has all members that change when a unit is written or
- * superseded, in one line of the processor's cache for blocks of up to 384
- * units: on a large drive hardly any line, or page of memory, is cached.
+ * A block's record. It has everything that changes when a unit of the block is
+ * written or becomes invalid. For blocks of up to 384 units that is one cache
+ * line of the host CPU. On a large drive each access to a record misses the
+ * CPU's cache, so one line costs one miss.
  */
 typedef struct {
     uint32_t valid;      /* valid units */
     uint16_t written;    /* the next page to program */
     uint8_t state;       /* ScarpBlockState */
-    int64_t modified_ns; /* when a page was last taken or a unit marked */
+    int64_t modified_ns; /* last time a page was taken or a bit changed */
     uint64_t is_valid[]; /* a bit per unit: the forward map names it */
 } ScarpBlock;
 
 /*
- * Links of a block in its bucket of full blocks. The free list uses `next`,
- * too.
+ * Neighbours of a full block in its bucket, which is the list of the plane's
+ * full blocks with equally many valid units. For a free block, `next` is the
+ * next one in the free list.
  */
 typedef struct {
     uint32_t next, prev;
@@ -48,8 +52,10 @@ typedef struct {
 } ScarpBlockList;
 
 /*
- * Write points. The aligned blocks of a die's planes are written at the same
- * page offset (hpdc18 §4.2). From WRITE_HOST on there is one for each stream.
+ * Write points; each can have one open block per plane. WRITE_GC is for copies
+ * of garbage collection. WRITE_ALIGNED is for multi-plane programs: the blocks
+ * of a die's planes are written at the same page offset (hpdc18 §4.2). Then
+ * follows one write point for each stream of the host.
  */
 enum {
     WRITE_GC, WRITE_ALIGNED, WRITE_HOST,
@@ -61,10 +67,10 @@ typedef struct {
     ScarpBlockList free; /* in the order of release */
     uint32_t n_free, n_bad, n_full;
     uint32_t valid;           /* valid units in all blocks of the plane */
-    uint32_t promised; /* promised pages */
+    uint32_t promised; /* pages reserved by scarp_plane_promise() */
     uint32_t n_map;  /* blocks of translation units: open, full or victim */
     uint32_t n_map_full;
-    /* [units_per_block + 1]: full blocks by valid units */
+    /* [valid units, 0 to units_per_block]: the full blocks with so many */
     ScarpBlockList *bucket;
     uint64_t *bucket_filled;  /* a bit per bucket: it is not empty */
     ScarpBlockList full;      /* the block filled longest ago first */
@@ -75,7 +81,7 @@ typedef struct {
     uint32_t record_bytes; /* from one record to the next */
     uint32_t n_free;       /* free blocks of all planes */
     ScarpBlockLink *link;  /* [block] */
-    /* [block]: links of full blocks in the order of filling */
+    /* [block]: neighbours of a full block in the list by time of filling */
     ScarpBlockLink *full;
     ScarpBlockList *buckets; /* [plane][units_per_block + 1] */
     ScarpBlocksPlane *plane;

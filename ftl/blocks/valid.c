@@ -1,14 +1,15 @@
 /*
- * Valid units: their marks, their number in each block, and the bucket of a
- * full block.
+ * Valid units: a bit for each unit, their number in each block, and the bucket
+ * (the list of full blocks with equally many valid units) that a full block is
+ * in.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "blocks/internal.h"
 
 /*
- * Adds change to the number of the block's valid units. A full block moves to
- * the bucket of that number.
+ * Adds change to the block's number of valid units. If the block is full, it
+ * moves to the bucket for the new number.
  */
 static inline void change_valid(ScarpDrive *drive, uint32_t index, int change)
 {

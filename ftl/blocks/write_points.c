@@ -1,5 +1,7 @@
 /*
- * Write points: the open blocks of a plane, and the next page of each.
+ * Write points: a plane's open blocks (one for garbage collection, one for
+ * aligned multi-plane programs, one for each stream of the host), and the next
+ * page in each.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,7 +29,10 @@ uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t p)
            (open ? pages - next_of(drive, p, point) : 0);
 }
 
-/* The first promised pages lie in GC's open block, if only GC writes there. */
+/*
+ * The reserved pages first use up the open block of garbage collection, if the
+ * host does not write to that block.
+ */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t p)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
@@ -45,16 +50,19 @@ uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t p)
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
 {
     /*
-     * When it is opened, a free block must remain for the host, and one for GC.
+     * An aligned block may be opened only if two more free blocks remain: one
+     * for the host, and one for garbage collection.
      */
     return scarp_aligned_open(drive, p) ||
            scarp_plane_spare_blocks(drive, p) >= SCARP_ALIGNED_FREE;
 }
 
 /*
- * True when single programs shall fill up the plane's aligned block, because
- * its next page is behind that of a sibling plane's, going round the shorter
- * way.
+ * Multi-plane programs need the aligned blocks of a die's planes at the same
+ * page offset. True when this plane's block is behind that of another plane of
+ * the die. Single-plane programs then go to it until it has caught up. Offsets
+ * wrap around at the block's end, and the shorter way counts: with 256 pages,
+ * offset 250 is behind offset 2.
  */
 static bool __attribute__((noinline)) is_behind(const ScarpDrive *drive,
                                                 uint32_t p)
@@ -74,8 +82,9 @@ static bool __attribute__((noinline)) is_behind(const ScarpDrive *drive,
 }
 
 /*
- * True when single programs shall fill up the plane's aligned block. If no
- * scheme uses it any longer, they always shall.
+ * True when single-plane programs go to the plane's aligned block. If the
+ * drive's policies use no aligned blocks, but an image contained one, they fill
+ * it.
  */
 static bool lags(const ScarpDrive *drive, uint32_t p)
 {
@@ -94,14 +103,14 @@ static int point_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
 }
 
 /*
- * True when a page for translation units can be taken. Translation units have
- * blocks of their own, and take no others, so that only the host's writes make
- * a collection of data due.
+ * True when a page for translation units can be taken. These have a fixed
+ * number of blocks of their own, so they never take a free block from host
+ * data.
  *
- * The last of these blocks is reserved for the collection of another one, until
- * that one is erased. If other programs took its pages while a pacing lets the
- * collection wait, the collection could run out of pages, and nothing would
- * ever be erased.
+ * The last of these blocks is kept for the copies of a collection of
+ * translation units. A pacing policy may pause that collection. If other writes
+ * took its pages meanwhile, it could not go on, and no block would ever be
+ * erased.
  */
 static bool translation_possible(const ScarpDrive *drive, uint32_t p,
                                  ScarpOrigin origin)
@@ -137,8 +146,8 @@ bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
     n_free = scarp_plane_spare_blocks(drive, p);
     scarp_mark_if(drive, host_kept_from_last_block, n_free == 1 && !room);
     /*
-     * The last free block is reserved for GC, as no victim can be emptied
-     * without it.
+     * The host may not open the last free block: garbage collection needs it
+     * for the copies from its victim.
      */
     if (room) {
         return drive->desc.separate_active_block || n_free >= 1;
@@ -153,8 +162,9 @@ uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Takes up to *pages consecutive pages of a write point, and sets *pages to
- * their number. Returns the first PPN.
+ * Takes up to *pages consecutive pages of the write point's open block, and
+ * opens a block if there is none. Sets *pages to the number taken, and returns
+ * the first PPN.
  */
 static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
                             ScarpOrigin origin, uint16_t stream,
