@@ -1,5 +1,6 @@
 /*
- * The ends of programs of the host's units: mapping and data switch together.
+ * Ends of programs of host data. The forward map then names the new page, and
+ * the simulator keeps the unit's contents with that page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,9 +12,10 @@ void scarp_buffer_program_ended(ScarpDrive *drive)
 }
 
 /*
- * True when the unit is the newest copy of its LPN on flash, and was not
- * deallocated later. Where power may fail, the mapping names this copy even if
- * a newer one is still buffered. Otherwise a collection could erase it.
+ * For drives whose power may fail. True when the unit just programmed is newer
+ * than its LPN's mapped copy, and newer than its last recorded deallocation. It
+ * is then mapped even if the buffer has still newer data. Unmapped, its page
+ * could be erased, and a power cut would bring back data that is older still.
  */
 static bool __attribute__((noinline)) is_newest(const ScarpDrive *drive,
                                                 const ScarpUnit *unit)
@@ -77,14 +79,18 @@ bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
     }
     if (!scarp_unit_next(unit)) {
         /*
-         * The page counts as programmed only after the commit of its last unit.
-         * Before that its block must not look settled.
+         * The page counts as programmed only after its last unit was committed.
+         * Otherwise garbage collection could take the block in between, as no
+         * program would seem to be under way in it.
          */
         scarp_media_pages_programmed(drive, ppn, 1);
     }
     *cmd = dirty->cmd;
     if (*cmd && (*cmd)->units_left == 1) {
-        /* The unit that is on flash last explains the command's latency. */
+        /*
+         * This is the last unit that the command waited for, so the times of
+         * this unit explain the command's latency.
+         */
         scarp_cause_program(drive, *cmd, dirty->created_ns, dirty->mapping_ns,
                             dirty->rmw_ns, scarp_flash_account(program));
     }

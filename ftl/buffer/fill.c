@@ -1,6 +1,7 @@
 /*
- * Writes of a part of a unit: the rest of the unit's bytes is read, or known,
- * and joined to the bytes that the host wrote.
+ * Writes of a part of a unit. The other bytes are read from flash, taken from a
+ * buffered unit, or zero. They are joined with the host's bytes before the unit
+ * is programmed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -44,8 +45,9 @@ void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
 }
 
 /*
- * Returns the command that ends now that all bytes of the unit are known, or
- * NULL. Only a write of a part of a unit into the write buffer ends so.
+ * Returns the command that waited until all bytes of the unit were known, or
+ * NULL. Only a command that goes to the write buffer and wrote a part of the
+ * unit waits for that.
  */
 static ScarpCmd *end_until_ready(ScarpDrive *drive, ScarpDirty *dirty)
 {
@@ -79,8 +81,8 @@ ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
 }
 
 /*
- * Drops a unit that became stale before it came to a packer, and that nobody
- * waits for.
+ * Frees a unit that became stale before it was added to a page under
+ * construction, and that no command or flush waits for.
  */
 static void drop(ScarpDrive *drive, ScarpDirty *dirty)
 {
@@ -131,8 +133,9 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit)
     }
     scarp_dirty_settle(drive, dirty);
     /*
-     * The packers with the command's units were emitted before this unit came
-     * to one. So the unit's packer is emitted now.
+     * A command or a flush waits for this unit. When it came, it had the pages
+     * under construction programmed, but this unit was in none of them yet. So
+     * the unit's page is programmed now.
      */
     if (scarp_unit_is_packing(unit) && scarp_dirty_is_late(drive, dirty)) {
         scarp_mark(drive, part_ready_late);

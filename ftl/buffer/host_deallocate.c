@@ -1,13 +1,16 @@
 /*
- * Deallocations of the host: units are unmapped. With ftl.recovery=2 a record
- * of the deallocation is written to flash, as data is.
+ * Deallocations by the host, which unmap units. With ftl.recovery=2 the drive
+ * also writes a record of each deallocation, so that it outlasts a power cut.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "buffer/internal.h"
 
 #ifdef SCARP_CHECKED
-/* For a mark: lpn's copy on flash lies in a block that is being collected. */
+/*
+ * For test coverage: true when lpn's page is in a block that garbage collection
+ * is emptying.
+ */
 static bool in_victim(const ScarpDrive *drive, uint32_t lpn)
 {
     uint32_t ppn = scarp_map_lookup(drive, lpn);
@@ -24,13 +27,17 @@ ScarpPieceFate scarp_buffer_fate(const ScarpDrive *drive, const ScarpCmd *cmd,
     bool records = scarp_buffer_records(drive);
 
     /*
-     * A drive whose power may fail, and that writes no records, deallocates
-     * nothing: after a cut, contents older than the last could come back.
+     * scarp_drive_deallocates() is false if power may fail and no records are
+     * written. Without a record, data older than the last write could come back
+     * after a power cut, so such a drive unmaps nothing.
      */
     if (whole && scarp_drive_deallocates(drive)) {
         return records ? PIECE_RECORDED : PIECE_DEALLOCATED;
     }
-    /* NVMe allows that a part of a unit is not deallocated. */
+    /*
+     * A deallocation that covers only a part of a unit does nothing, as NVMe
+     * allows. A write of zeroes must write that part.
+     */
     return cmd->op == SCARP_OP_DEALLOCATE ? PIECE_KEPT : PIECE_WRITTEN;
 }
 
@@ -86,12 +93,13 @@ void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     if (!end) {
         if (!scarp_buffer_goes_through(drive, cmd) ||
             !scarp_buffer_find(drive, piece.lpn)) {
-            return; /* a record on flash has these deallocations already */
+            return; /* flash has a record of all of them */
         }
         scarp_mark(drive, record_on_its_way);
         /*
-         * An earlier record of these deallocations is still on its way to
-         * flash. The command has to wait, so it gets a record of its own.
+         * The n units are deallocated already, but the record of that is not on
+         * flash yet. The command must not complete before it is, so a new
+         * record is written, for which the command waits.
          */
         first = 0;
         end = n;

@@ -1,13 +1,13 @@
 /*
- * Flushes of the host: each ends when all earlier writes are on flash.
+ * Flush commands. Each completes when all earlier writes are on flash.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "buffer/internal.h"
 
 /*
- * Tells the lie lie.flush_queued_only: flushes do not wait for units that have
- * left their packer.
+ * Implements lie.flush_queued_only, a deliberate defect: flushes do not wait
+ * for units whose program is already queued or under way.
  */
 static void await_packed_alone(ScarpDrive *drive)
 {

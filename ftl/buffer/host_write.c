@@ -1,6 +1,6 @@
 /*
- * The way of the host's writes into the buffer: a command becomes units, as far
- * as there is room.
+ * Takes the host's writes into the buffer: splits a command into units, as far
+ * as the buffer has room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,8 +23,9 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
     }
     if (dirty->cmd) {
         /*
-         * A command waits for the stale unit, and will not find it any more to
-         * emit it. So it is emitted now.
+         * A command waits for the stale unit. When the command has been taken,
+         * it looks up the newest unit of each LPN to program its page, and
+         * would miss this one. So the unit's page is programmed now.
          */
         scarp_mark(drive, forced_in_packer);
         scarp_dirty_emit(drive, dirty);
@@ -36,7 +37,7 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
     }
 }
 
-/* Copies the host's bytes into the unit. `from` is NULL for zeroes. */
+/* Copies the host's bytes into the unit, or zeroes if `from` is NULL. */
 static void copy_in(ScarpUnit *unit, uint32_t first_byte, uint32_t bytes,
                     const char *from)
 {
@@ -73,8 +74,9 @@ void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit)
 }
 
 /*
- * Writes a part of a unit. `older` is the newest buffered unit of the same LPN,
- * or NULL. cmd, unless it is NULL, waits until all bytes of the unit are known.
+ * Buffers a write of a part of a unit. `older` is the buffered unit with the
+ * newest data of the same LPN, or NULL. If cmd is not NULL, it waits until the
+ * unit's other bytes have been read.
  */
 static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
                        ScarpDirty *older)
@@ -88,8 +90,9 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
     scarp_unit_set_partial(unit, partial);
     if (partial) {
         /*
-         * The new part reserves RAM for its stripe's parity before the older
-         * unit releases it.
+         * The new unit reserves RAM for its stripe's parity before
+         * scarp_dirty_supersede() lets the older unit release its own. In the
+         * other order another stripe could take that RAM.
          */
         scarp_dirty_reserve_place(drive, dirty);
     }
@@ -144,8 +147,8 @@ void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
     dirty = scarp_dirty_new(drive, piece->lpn);
     unit = &dirty->unit;
     /*
-     * The copy on flash will be superseded, so its block's record is
-     * prefetched.
+     * When the new data is on flash, the old copy becomes invalid, and its
+     * block's record changes. So the record is prefetched.
      */
     scarp_block_expect(drive, scarp_map_lookup(drive, piece->lpn));
     dirty->cmd_seq = cmd->seq;
@@ -182,8 +185,8 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                     .from = from };
 
     /*
-     * A stream for which the drive has no blocks shares those of stream 0,
-     * which writes that name no stream have, too.
+     * Writes without a stream go to stream 0. Writes with a stream number for
+     * which the drive has no blocks go there, too.
      */
     if (cmd->stream < drive->desc.streams) {
         piece.stream = cmd->stream;
@@ -198,10 +201,13 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
 /* ---- Writes ------------------------------------------------------------- */
 
 /*
- * Emits those units of a command, from first to last, that wait until their
- * pages are full. A unit that still waits for its mapping entry is not in its
- * packer yet. That packer is emitted without it, because its units may pin all
- * entries of the cache: only when they are on flash can the unit get its entry.
+ * A command waits for the units first to last. Queues programs of the packers
+ * (pages under construction) that they are in, even if these are not full.
+ *
+ * A unit whose mapping entry is still on flash is in no packer yet. Its packer
+ * is programmed without it, because the units in there may have pinned all
+ * entries of the cache. Only when they are on flash can this unit get its
+ * entry.
  */
 static void close_units(ScarpDrive *drive, uint32_t first, uint32_t last)
 {
@@ -220,8 +226,8 @@ static void close_units(ScarpDrive *drive, uint32_t first, uint32_t last)
 }
 
 /*
- * Emits the pages of all units of cmd. The command has been taken as a whole,
- * and waits until they are on flash.
+ * Called when all units of a command that waits for flash are in the buffer.
+ * Queues programs of their pages, even if these are not full.
  */
 static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
 {
@@ -238,7 +244,10 @@ static void close_packers(ScarpDrive *drive, const ScarpCmd *cmd)
     }
 }
 
-/* True when no RAM is left for the parity of lpn's stripe. */
+/*
+ * True when the controller has no RAM left for the parity of lpn's stripe, so
+ * that a write of lpn has to wait.
+ */
 static inline bool stripes_full(const ScarpDrive *drive, uint32_t lpn)
 {
     return scarp_has_parity(drive) && scarp_parity_full(drive, lpn);
@@ -246,7 +255,8 @@ static inline bool stripes_full(const ScarpDrive *drive, uint32_t lpn)
 
 /*
  * Takes the units of cmd into the buffer, or deallocates them. Returns false if
- * the next unit has no room; cmd->next_byte tells where to go on.
+ * a unit finds no room. The next call goes on at byte cmd->next_byte of the
+ * command.
  */
 static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
 {

@@ -13,7 +13,10 @@ static inline ScarpDirty *scarp_dirty_of(ScarpUnit *unit)
     return (ScarpDirty *)unit;
 }
 
-/* Returns the newest unit of lpn that is not on flash yet, or NULL. */
+/*
+ * Returns the buffered unit with the newest data of lpn, or NULL if the newest
+ * data is on flash.
+ */
 static inline ScarpDirty *scarp_buffer_find(const ScarpDrive *drive,
                                             uint32_t lpn)
 {
@@ -22,76 +25,95 @@ static inline ScarpDirty *scarp_buffer_find(const ScarpDrive *drive,
 
 /* ---- dirty.c ------------------------------------------------------------ */
 
-/* Returns a new unit, which is the newest in the order of arrival. */
+/* Returns a new unit for lpn, and appends it to the order of arrival. */
 ScarpDirty *scarp_dirty_new(ScarpDrive *drive, uint32_t lpn);
-/* Frees a unit that is on flash, or that nobody needs any longer. */
+/*
+ * Frees a unit whose program has ended, or that is stale before it was
+ * programmed.
+ */
 void scarp_dirty_release(ScarpDrive *drive, ScarpDirty *dirty);
 /* True when a command or a flush waits until the unit is on flash. */
 bool scarp_dirty_is_late(const ScarpDrive *drive, const ScarpDirty *dirty);
 
 /*
- * Pins the unit's mapping entry in RAM until the unit is released. False: the
- * entry is not in RAM, and the unit waits until scarp_buffer_mapped() is
- * called.
+ * Pins the unit's mapping entry, so that it stays in RAM until the unit is
+ * freed. Returns false if the entry must first be fetched from flash.
+ * scarp_buffer_mapped() is called when it is there.
  */
 bool scarp_dirty_pin(ScarpDrive *drive, ScarpDirty *dirty);
-/* True when the unit still waits for its mapping entry. */
+/*
+ * True when the unit cannot be written yet because its mapping entry is being
+ * fetched from flash.
+ */
 bool scarp_dirty_awaits_entry(const ScarpDrive *drive, const ScarpDirty *dirty);
 /*
- * Emits the packer that the unit is in: its units become a program, which waits
- * for its die.
+ * The unit is in a packer (a page under construction). Queues a program of that
+ * page at its die, even if the page is not full.
  */
 void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty);
-/* Emits the packer that the unit will be put into, unless it is empty. */
+/*
+ * Queues a program of the packer (the page under construction) that the unit
+ * would be added to, unless it is empty. The unit itself is not added.
+ */
 void scarp_dirty_emit_company(ScarpDrive *drive, const ScarpDirty *dirty);
 /*
- * Put the unit into its packer, which is emitted when full, and take it out
- * again.
+ * scarp_dirty_pack() adds the unit to its packer (the page under construction),
+ * and queues a program of the page if it is full. scarp_dirty_unpack() removes
+ * the unit from its packer.
  */
 void scarp_dirty_pack(ScarpDrive *drive, ScarpDirty *dirty);
 void scarp_dirty_unpack(ScarpDrive *drive, ScarpDirty *dirty);
 /*
- * Emits all units that were written before seq, even if their pages are not
- * full.
+ * Queues programs of all packed units whose sequence number is below seq, even
+ * if their pages are not full.
  */
 void scarp_dirty_drain(ScarpDrive *drive, uint64_t seq);
 /*
- * Called when a write waits for room: emits the oldest units, until those in
- * packers need no more than half of the buffer.
+ * Called when a write waits for room in the buffer. Queues programs of pages
+ * that are not full, oldest units first, until the units in such pages need at
+ * most half of the buffer.
  */
 void scarp_dirty_drain_half(ScarpDrive *drive);
 
 /* ---- fill.c ------------------------------------------------------------- */
 
 /*
- * Fills the unit's bytes that the host did not write with those of base, or
- * with zeroes if base is NULL.
+ * The host wrote a part of the unit. Copies the other bytes from base, or fills
+ * them with zeroes if base is NULL.
  */
 void scarp_dirty_complete(const ScarpDrive *drive, ScarpDirty *dirty,
                        const void *base);
 /*
- * Reserve and release RAM for the parity of the stripe of a partly written
- * unit.
+ * Reserve and release controller RAM for the parity of the unit's stripe. A
+ * unit of which the host wrote a part needs this while its other bytes are
+ * read.
  */
 void scarp_dirty_reserve_place(ScarpDrive *drive, ScarpDirty *dirty);
 void scarp_dirty_release_place(ScarpDrive *drive, ScarpDirty *dirty);
-/* Sends a unit on its way to a page. All of its bytes are known. */
+/*
+ * Adds a unit whose bytes are all known to its page under construction, once
+ * its mapping entry is in RAM.
+ */
 void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty);
 
 /* ---- host_write.c, host_deallocate.c ------------------------------------ */
 
-/* A piece of a command: the bytes that it puts into one unit. */
+/* The part of a write command that falls into one unit. */
 typedef struct {
     uint32_t lpn, first_byte, bytes;
     uint16_t stream;
     const char *from; /* NULL: zeroes */
 } ScarpPiece;
 
-/* Makes the unit stale, as a newer write or a deallocation replaces it. */
+/*
+ * Called when a newer write or a deallocation of the same LPN has made the unit
+ * stale. If the unit is in a page under construction and no command waits for
+ * it, it is dropped without a program.
+ */
 void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty);
 /*
- * True when the command must not be lost by a power cut once it has completed:
- * it has FUA set, or there is no write buffer.
+ * True when the command may complete only after its data is on flash, because
+ * it has FUA set, or because the drive has no write buffer.
  */
 static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
                                              const ScarpCmd *cmd)
@@ -101,9 +123,10 @@ static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
 }
 
 /*
- * Puts a piece into the buffer. A command that goes through waits until the
- * unit is on flash. Another command waits only until all bytes of the unit are
- * known, and for a record not even that.
+ * Puts the piece's unit into the buffer. If scarp_buffer_goes_through() is
+ * true, the command waits until the unit is on flash. Otherwise a command that
+ * wrote only a part of the unit waits until the other bytes have been read. It
+ * does not wait for that if the unit is a record of deallocations.
  */
 void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpPiece *piece);
@@ -111,23 +134,27 @@ void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
 /* ---- unrecorded.c ------------------------------------------------------- */
 
 /*
- * Notes that lpn was deallocated at version `when`, without a record on flash.
+ * Remembers that lpn was deallocated, with the version number `when`, until a
+ * record of this is on flash.
  */
 void scarp_unrecorded_add(ScarpDrive *drive, uint32_t lpn, uint64_t when);
 /*
- * Returns the version at which lpn was last deallocated, by its record on
- * flash, or 0 if it never was.
+ * Returns the version number of lpn's last deallocation, as the record on flash
+ * has it, or 0 if it has none.
  */
 uint64_t scarp_recorded_version(const ScarpDrive *drive, uint32_t lpn);
 /*
- * Called when a record with the versions when[] is on flash: its deallocations
- * take effect.
+ * Called when a record has come to flash. when[] has its contents: the version
+ * numbers of deallocations. Unmaps those of its units that were not written
+ * since.
  */
 void scarp_record_written(ScarpDrive *drive, uint32_t record_lpn,
                           const uint64_t *when);
 
 /*
- * True when lpn is mapped, and has not been deallocated since it was written.
+ * True when lpn has data on flash that the host did not deallocate since. A
+ * deallocated unit stays in the forward map until its record is on flash, so a
+ * look-up alone does not tell.
  */
 static inline bool scarp_buffer_is_mapped(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -136,13 +163,16 @@ static inline bool scarp_buffer_is_mapped(const ScarpDrive *drive, uint32_t lpn)
     return ppn != SCARP_NONE && !scarp_buffer_is_deallocated(drive, lpn, ppn);
 }
 
-/* True when deallocations are written to flash, as records. */
+/*
+ * True when the drive writes each deallocation to flash, as a record
+ * (ftl.recovery=2).
+ */
 static inline bool scarp_buffer_records(const ScarpDrive *drive)
 {
     return drive->desc.recovery == RECOVERY_ALL;
 }
 
-/* The fate of a command's bytes in one unit. */
+/* How a deallocation, or a write of zeroes, treats its part of one unit. */
 typedef enum {
     PIECE_WRITTEN,     /* the unit comes into the buffer */
     PIECE_KEPT,        /* the unit keeps its data */
@@ -151,28 +181,32 @@ typedef enum {
 } ScarpPieceFate;
 
 /*
- * Returns the fate of so many bytes in one unit, for a deallocation or a write
- * of zeroes.
+ * Returns how the deallocation or write of zeroes cmd treats a unit of which it
+ * covers `bytes` bytes.
  */
 ScarpPieceFate scarp_buffer_fate(const ScarpDrive *drive, const ScarpCmd *cmd,
                                  uint32_t bytes);
 /*
- * True when cmd is a deallocation of which no piece needs room in the buffer or
- * RAM for parity. So it need not wait behind other commands.
+ * True when cmd is a deallocation that needs neither room in the buffer nor RAM
+ * for parity. flow then need not queue it behind writes that wait for these.
  */
 bool scarp_buffer_deallocates_at_once(const ScarpDrive *drive,
                                       const ScarpCmd *cmd);
-/* Deallocates a whole unit, and drops its buffered contents. */
+/*
+ * Deallocates all bytes of unit lpn, and drops its data if that is still in the
+ * buffer.
+ */
 void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn);
 /*
- * Deallocates n units from lpn on, which share a record. The record is a unit
- * above those of the host, and goes to flash like any other.
+ * Deallocates n units, from lpn on, that are in the same record. A record is a
+ * unit of which the contents are version numbers of deallocations. Its LPN lies
+ * above those of the host, and it is buffered and programmed like host data.
  */
 void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                                  uint32_t n);
 /*
- * Returns how many bytes of the command, from its next byte on, share one
- * record.
+ * Returns how many of the command's bytes, from cmd->next_byte on, belong to
+ * units of the same record of deallocations.
  */
 uint32_t scarp_buffer_run_bytes(const ScarpDrive *drive, const ScarpCmd *cmd,
                                 uint32_t lpn);

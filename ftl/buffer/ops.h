@@ -1,5 +1,5 @@
 /*
- * Functions of buffer for other rooms.
+ * The functions of buffer that other directories of ftl/ may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,9 @@ bool scarp_buffer_init(ScarpDrive *drive, const ScarpConfig *config,
                        GError **error);
 void scarp_buffer_clear(ScarpDrive *drive);
 
-/* True when all that the host wrote is on flash. */
+/*
+ * True when the buffer has no unit, so that all data of the host is on flash.
+ */
 static inline bool scarp_buffer_is_empty(const ScarpDrive *drive)
 {
     return !drive->buffer.oldest;
@@ -21,16 +23,16 @@ static inline bool scarp_buffer_is_empty(const ScarpDrive *drive)
 /* ---- Commands: buffer/host_*.c ------------------------------------------ */
 
 /*
- * Takes a write whose data has arrived, a write of zeroes, or a deallocation,
- * and adds the units that it waits for to cmd->units_left. True: all of it was
- * taken. False: it waits for room, and scarp_buffer_next_admitted() will return
- * it.
+ * Takes a deallocation, a write of zeroes, or a write whose data has arrived.
+ * cmd->units_left becomes the number of units that the command waits for.
+ * Returns false if a part of it found no room. The command then waits in the
+ * buffer, and scarp_buffer_next_admitted() returns it later.
  */
 bool scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd);
 bool scarp_unrecorded_has(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /*
- * True when lpn, which lies at ppn, was deallocated since it was written, and
- * no record of that is on flash yet. Until then lpn keeps its place.
+ * True when the host deallocated lpn after the data at ppn was written, and no
+ * record of that is on flash yet. Until then the forward map keeps lpn at ppn.
  */
 static inline bool scarp_buffer_is_deallocated(const ScarpDrive *drive,
                                                uint32_t lpn, uint32_t ppn)
@@ -38,72 +40,87 @@ static inline bool scarp_buffer_is_deallocated(const ScarpDrive *drive,
     return drive->buffer.unrecorded && scarp_unrecorded_has(drive, lpn, ppn);
 }
 /*
- * Returns a command that waited for room, and of which all has been taken now,
- * or NULL.
+ * Returns a command that waited for room in the buffer and has been taken
+ * completely now, or NULL.
  */
 ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive);
 /*
- * Takes a flush, and emits all earlier writes, even if their pages are not
- * full.
+ * Takes a flush command. Queues programs of all units written before it, even
+ * if their pages are not full.
  */
 void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd);
 /*
- * Returns a flush that has ended, as all earlier writes are on flash, or NULL.
+ * Returns a flush command that has completed, because all earlier writes are on
+ * flash, or NULL.
  */
 ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive);
 /* Sets the room for buffered units, which may only grow. */
 void scarp_buffer_enlarge(ScarpDrive *drive, uint64_t bytes);
-/* Emits everything that is buffered. */
-void scarp_buffer_drain(ScarpDrive *drive);
 /*
- * True when somebody waits for all that is buffered to come to flash: a flush,
- * a write without room, or a drain.
+ * True when a flush, a write without room, or a drain waits until the buffered
+ * units are on flash.
  */
+void scarp_buffer_drain(ScarpDrive *drive);
+/* True when a command or a flush waits until the unit is on flash. */
 bool scarp_buffer_presses(const ScarpDrive *drive);
-/* True when a command or a flush waits until this unit is on flash. */
+/*
+ * Moves a program of host data to another plane, and queues it there. The
+ * caller has taken it out of its old queue.
+ */
 bool scarp_buffer_is_late(const ScarpDrive *drive, const ScarpUnit *unit);
 /* Sends a program of buffer's units to another plane. It is in no queue. */
 void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
                            uint32_t plane);
 
-/* ---- Ends of buffer's flash commands: buffer/ended.c -------------------- */
+/*
+ * scarp_buffer_program_ended() is called when a program of host data has ended.
+ * The caller then calls scarp_buffer_commit_next() until it returns false. Each
+ * call maps one unit of the program to its page, and sets *cmd to the command
+ * that waited for this unit, or to NULL. At last the caller frees the program.
+ */
 
 /*
- * Called when a program has ended. The caller then calls
- * scarp_buffer_commit_next() until that returns false: each call commits a
- * unit, and sets *cmd to the command that waited for the unit, or to NULL.
- * Finally the caller frees the program.
+ * Called when the missing bytes of a partly written unit are known: copies them
+ * from base, or fills in zeroes if base is NULL. Returns the command that
+ * waited for this and has one unit less to wait for, or NULL.
+ *
+ * Sets *dependent to a newer partial write of the same LPN that has waited for
+ * this unit's data, or to NULL. The caller must fill that unit from this one
+ * before it calls scarp_buffer_settle() for this one.
  */
 void scarp_buffer_program_ended(ScarpDrive *drive);
 bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
                               ScarpCmd **cmd);
 /*
- * Fills the unit's missing bytes from base (NULL: zeroes). Returns the command
- * that ends with that, or NULL. Sets *dependent to a younger write of the same
- * unit that waited for this one, or to NULL. The caller must fill it with this
- * unit's data before this unit is settled.
+ * Called after scarp_buffer_fill(): adds the unit to a page under construction.
+ * If the unit is stale and nobody waits for it, it is dropped.
  */
 ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
                             const void *base, ScarpUnit **dependent);
-/* Sends a unit that has been filled on its way to a page. */
+/*
+ * Called when the mapping entry that the unit waited for is in RAM. Returns
+ * true if the host wrote only a part of the unit. The caller then calls
+ * scarp_buffer_read_rest() if the unit has data on flash, and otherwise fills
+ * the other bytes with zeroes.
+ */
 void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
 
 /*
- * Called when the mapping entry that the unit waited for is known. True: only a
- * part of the unit was written, so the caller reads the rest, or fills it with
- * zeroes.
+ * The host wrote a part of the unit, and the rest is still on flash. base has
+ * the bytes on flash; the function copies the host's bytes over them. A host
+ * read can thus be answered before the drive itself has joined the two.
  */
 bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
 /*
- * Copies the host's bytes of a partial unit over base, which has the bytes on
- * flash. So a reader need not wait until the rest of the unit has been read.
+ * If a command or a flush waits for lpn's unit, and the unit is in a page under
+ * construction, queues a program of that page.
  */
 void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
                            char *base);
 /*
- * Emits the packer that lpn's unit is in, if a command or a flush waits for the
- * unit.
+ * Return how many units are in the buffer, how many units were deallocated
+ * without a record on flash yet, and how many flushes wait.
  */
 void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
 
@@ -115,16 +132,25 @@ uint32_t scarp_buffer_units(const ScarpDrive *drive);
 uint32_t scarp_buffer_unrecorded_units(const ScarpDrive *drive);
 uint32_t scarp_buffer_flushes(const ScarpDrive *drive);
 
-/* ---- A power cut: buffer/saved.c ---------------------------------------- */
+/*
+ * Called when power fails during a program, and the program has stored the unit
+ * on flash all the same. The unit then need not be saved.
+ */
 
 /*
- * Called when power fails, and a program that was under way has put the unit
- * into the cells all the same.
+ * Called when power fails and capacitors give energy (controller.plp_bytes):
+ * saves in media the buffered units that are not on flash.
  */
 void scarp_buffer_burnt(const ScarpUnit *unit);
-/* Saves in media all buffered units that were not put into the cells. */
+/*
+ * Called when power is back: puts the units that scarp_buffer_save() saved into
+ * the buffer again.
+ */
 void scarp_buffer_save(ScarpDrive *drive);
-/* Puts the units that media has saved back into the buffer. */
+/*
+ * Returns the number (ScarpCmd.seq) of the command that wrote the unit. Only
+ * logs and other observers use it.
+ */
 void scarp_buffer_restore(ScarpDrive *drive);
 
 /* Returns ScarpCmd.seq of the command that wrote a unit, for observers. */

@@ -1,7 +1,8 @@
 /*
- * The part of the buffer that energy saves when power fails
- * (controller.plp_bytes), and its return: the units come back as if the host
- * wrote them again, in the same order.
+ * When power fails, energy in the drive's capacitors saves the buffered units
+ * whose writes have completed (controller.plp_bytes). When power is back, these
+ * units are put into the buffer as if the host wrote them again, in the same
+ * order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -49,9 +50,10 @@ static int by_when(const void *a, const void *b)
 }
 
 /*
- * True for a whole unit that is the newest of its LPN. A partial unit is not
- * saved, as the host was not told that it is safe. Records are not saved, as
- * they are made anew from their deallocations.
+ * True for a unit that has all of its bytes, and the newest data of its LPN. A
+ * partly written unit is not saved, because its command has not completed.
+ * Records of deallocations are not saved, because scarp_buffer_restore() makes
+ * them anew.
  */
 static bool is_saved(const ScarpDrive *drive, const ScarpDirty *dirty)
 {
@@ -101,9 +103,10 @@ void scarp_buffer_save(ScarpDrive *drive)
 }
 
 /*
- * Restores a deallocation, unless the unit was written again after it. A
- * buffered copy is older than the deallocation. A copy on flash may be newer,
- * which its version tells.
+ * Repeats a deallocation after a power cut, unless the unit was written again
+ * after it. Saved items are restored in the order in which the host gave them,
+ * so a copy in the buffer is older than the deallocation. A copy on flash may
+ * be newer, which its version tells.
  */
 static void restore_deallocation(ScarpDrive *drive, ScarpCmd *cmd,
                                  const ScarpSavedUnit *unit)
@@ -128,7 +131,8 @@ void scarp_buffer_restore(ScarpDrive *drive)
                              .from = unit->data };
 
         /*
-         * No command waits for the unit, as the host was told that it is safe.
+         * No command waits for the unit: its write completed before the power
+         * cut.
          */
         if (unit->deallocated) {
             restore_deallocation(drive, &cmd, unit);

@@ -1,14 +1,16 @@
 /*
- * buffer: host data on its way to flash. Owns the units that are not there yet,
- * in the order of arrival, which flushes need; the room for them (the write
- * buffer); the commands that wait for room; and the flushes.
+ * buffer: host data on its way to flash. It owns the units that the host wrote
+ * and that are not on flash yet (ScarpDirty), in the order of arrival, which
+ * flushes need. It also owns the room for them (the write buffer), the commands
+ * that wait for room, and the flushes that wait.
  *
- * Without a write buffer (controller.buffer_bytes=0) units go the same way, but
- * a write ends when it is programmed, and its pages are emitted at once.
+ * Without a write buffer (controller.buffer_bytes=0) the same code runs. A
+ * write command then completes only when its data has been programmed. Its
+ * pages are programmed at once, even if they are not full.
  *
- * flow passes writes, deallocations and flushes to buffer, tells buffer of the
- * ends of its flash commands, and ends the commands that buffer hands back.
- * buffer asks pack, map, media and parity.
+ * flow calls buffer with each write, deallocation and flush, and when a program
+ * of buffer has ended. buffer returns the commands that have completed. buffer
+ * calls pack, map, media and parity.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,7 +24,7 @@ typedef struct ScarpDirty ScarpDirty;
 struct ScarpDirty {
     ScarpUnit unit; /* first member; pack and nand know only this part */
     ScarpDirty *older, *newer; /* neighbours in the order of arrival */
-    ScarpDirty *dependent; /* a younger part of the same unit, which waits */
+    ScarpDirty *dependent; /* newer partial write of this lpn, which waits */
     ScarpCmd *cmd;        /* waits for the unit to be on flash; or NULL */
     uint64_t cmd_seq;     /* seq of the command that wrote it, for observers */
     int64_t created_ns;
@@ -48,9 +50,9 @@ typedef struct {
     ScarpPool pool;      /* of ScarpDirty */
     uint64_t *record;    /* [geo.record_lpns]: contents of a record */
     /*
-     * For each unit that was deallocated, and has no record of that on flash,
-     * its LPN and the version of its deallocation (nand.power_cuts). NULL: none
-     * so far.
+     * The LPNs that were deallocated while no record of that is on flash yet,
+     * each with the version number of its deallocation (nand.power_cuts). NULL:
+     * there are none.
      */
     GHashTable *unrecorded;
 } ScarpBuffer;

@@ -1,10 +1,12 @@
 /*
- * Deallocations whose record is not on flash yet, where power may fail.
+ * Deallocations of which no record is on flash yet, on drives whose power may
+ * fail.
  *
- * A deallocated unit keeps its place until its record is on flash, and reads
- * are told that it is unmapped. Otherwise its block could be erased first. If
- * power failed then, before the record is on flash, an older copy of the unit
- * would come back: neither its last contents nor zeroes.
+ * Such a unit stays in the forward map until its record is on flash; reads are
+ * told that it is unmapped. If it were unmapped at once, garbage collection
+ * could erase its page before the record is written. If power failed between
+ * the two, an older copy of the unit would be mapped again. The host must then
+ * see either the last data or none.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -59,8 +61,8 @@ void scarp_record_written(ScarpDrive *drive, uint32_t record_lpn,
             scarp_map_deallocate(drive, lpn);
         }
         /*
-         * If lpn was deallocated again later, that still waits for its own
-         * record.
+         * If the host has deallocated lpn again since, the entry stays until
+         * the record of that deallocation is on flash.
          */
         if (drive->buffer.unrecorded && when_of(drive, lpn) <= said) {
             g_hash_table_remove(drive->buffer.unrecorded,

@@ -9,26 +9,26 @@
 #include "recovery/ops.h"
 
 /*
- * Issues a flash command of the plane. It waits until flow takes it for its
- * die.
+ * Creates a flash command for the plane. The command waits until
+ * scarp_recovery_pick() gives it to the die.
  */
 void scarp_recovery_issue(ScarpDrive *drive, uint32_t plane,
                           ScarpFlashKind kind, ScarpOrigin origin,
                           uint32_t ppn, uint32_t bytes);
 
-/* tables.c: makes the tables of blocks and units from the cells. */
+/* tables.c: rebuilds the tables of blocks and map from what is on flash. */
 void scarp_recovery_tables(ScarpDrive *drive);
 
 /*
- * scan.c: issues the read of the plane's next page. Returns false if the
- * plane's scan is complete.
+ * scan.c: creates the read of the next page in the plane that has to be
+ * scanned. Returns false if all have been scanned.
  */
 bool scarp_recovery_scan(ScarpDrive *drive, uint32_t plane);
 
 /*
- * mend.c: scarp_recovery_mend() issues the plane's next flash command, and
- * returns false if the plane is sound. scarp_recovery_mended() is called when
- * the command has ended.
+ * mend.c: scarp_recovery_mend() creates the plane's next read, program or
+ * erase. It returns false if the plane has enough free blocks and needs no more
+ * work. scarp_recovery_mended() is called when the command has ended.
  */
 bool scarp_recovery_mend(ScarpDrive *drive, uint32_t plane);
 void scarp_recovery_mended(ScarpDrive *drive, uint32_t plane,

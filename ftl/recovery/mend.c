@@ -1,24 +1,27 @@
 /*
- * The mending of a plane: useless blocks are erased. If the plane lacks a free
- * block, or its mapping has no role for some blocks, units are copied together.
+ * Recovery's work in a plane. Useless blocks are erased. If the plane has no
+ * free block then, or its mapping cannot use some blocks, valid units are
+ * copied into fewer blocks.
  *
- * Copies go to the block that is kept for recovery. Of two copies of a unit the
- * one in the older block counts (map/rebuild.c). So if power fails here, the
- * new copies are useless, and recovery begins again with as much as before.
+ * The copies go to a block that is kept free for recovery. If power fails
+ * meanwhile, a unit has two copies, and the one in the older block counts
+ * (map/rebuild.c). So all new copies are ignored, their block is erased, and
+ * recovery begins again with as many free blocks as before.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
 
-/* Returns how many of the job's units the next program carries, in one page. */
+/* Returns how many of the units still to be copied go into the next page. */
 static uint32_t page_units(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 {
     return MIN(drive->geo.units_per_page, job->mend.n_units - job->done);
 }
 
 /*
- * True when a page of the cells of the last copies is not programmed yet
- * (ftl.paired_pages=pad).
+ * With ftl.paired_pages=pad, pages that share flash cells must be programmed
+ * together. True when the last copy's page shares cells with a page that is not
+ * programmed yet.
  */
 static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 {
@@ -28,8 +31,8 @@ static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 }
 
 /*
- * Issues the read of the next page that is not in RAM yet. Returns false if all
- * units of the next program are there.
+ * Creates the read of the next page with units for the next program. Returns
+ * false if all of these units have been read.
  */
 static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
 {
@@ -44,7 +47,8 @@ static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
     }
     first = unit[job->read];
     /*
-     * All units of the page that are to be copied cross the channel together.
+     * If the next units to copy are in this page, too, the same read fetches
+     * them.
      */
     while (job->read < job->mend.n_units &&
            unit[job->read] >> drive->geo.page_shift ==

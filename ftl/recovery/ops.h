@@ -1,5 +1,5 @@
 /*
- * Functions of recovery for other rooms.
+ * The functions of recovery that other directories of ftl/ may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,45 +14,49 @@ bool scarp_recovery_init(ScarpDrive *drive, const ScarpConfig *config,
 void scarp_recovery_clear(ScarpDrive *drive);
 
 /*
- * Begins the recovery of a new drive, which has the cells of one whose power
- * failed, and makes its tables.
+ * Begins the recovery of a drive after a power cut: rebuilds its tables from
+ * what is on flash, and begins to read spare areas.
  */
 void scarp_recovery_begin(ScarpDrive *drive);
 
-/* True while recovery runs, for which the host has to wait. */
+/* True while recovery runs. Host commands have to wait meanwhile. */
 static inline bool scarp_recovery_runs(const ScarpDrive *drive)
 {
     return G_UNLIKELY(drive->recovery.step != RECOVERY_READY);
 }
 
-/* True while recovery only reads, and changes nothing yet. */
+/*
+ * True while recovery only reads. It has not programmed or erased anything yet.
+ */
 static inline bool scarp_recovery_scans(const ScarpDrive *drive)
 {
     return drive->recovery.step == RECOVERY_SCAN;
 }
 
 /*
- * Return the die's next flash command, the second one only if it is of this
- * kind, or NULL.
+ * Take the oldest of recovery's flash commands that wait for the die, or return
+ * NULL. scarp_recovery_pick_kind() returns NULL, too, if that command is of
+ * another kind.
  */
 ScarpFlashCmd *scarp_recovery_pick(ScarpDrive *drive, uint32_t die);
 ScarpFlashCmd *scarp_recovery_pick_kind(ScarpDrive *drive, uint32_t die,
                                         ScarpFlashKind kind);
 /*
- * Called when a flash command that recovery owns has ended: frees it, and goes
- * on.
+ * Called when a flash command of recovery has ended. Frees cmd, and creates the
+ * plane's next command.
  */
 void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 /*
- * For a power cut that meets a program of recovery: returns the PPNs of the
- * units that it copies (SCARP_PAD: no data), and sets *n to their number.
+ * Called when power fails during a program of recovery. Returns the PPNs from
+ * which its units were copied, SCARP_PAD for a part of the page without data.
+ * Sets *n to their number.
  */
 const uint32_t *scarp_recovery_sources(const ScarpDrive *drive,
                                        const ScarpFlashCmd *cmd, uint32_t *n);
 
 #ifdef SCARP_CHECKED
-/* Marks what recovery does when the power fails once more. */
+/* Counts, for tests, what recovery was doing when power failed again. */
 void scarp_recovery_mark_cut(const ScarpDrive *drive);
 #endif
 

@@ -1,13 +1,14 @@
 /*
- * The steps of recovery: one after the other, each in all planes at once.
+ * The steps of recovery. A step runs in all planes at once, and the next begins
+ * when the last plane has completed it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
 
 /*
- * For each step, the function that issues a plane's next flash command, or
- * returns false if the step is complete in the plane.
+ * The function for each step. It creates the plane's next flash command, or
+ * returns false if the plane has completed the step.
  */
 static bool (*const next_of[])(ScarpDrive *, uint32_t) = {
     [RECOVERY_SCAN] = scarp_recovery_scan,
@@ -49,7 +50,10 @@ void scarp_recovery_issue(ScarpDrive *drive, uint32_t p, ScarpFlashKind kind,
     scarp_nand_kick(drive, scarp_plane_die(drive, p));
 }
 
-/* Returns the oldest flash command that waits in the die's planes, or NULL. */
+/*
+ * Returns the oldest of recovery's commands that wait for the die, one at most
+ * for each plane, or NULL.
+ */
 static ScarpFlashCmd *oldest(const ScarpDrive *drive, uint32_t die)
 {
     uint32_t first = scarp_die_plane(drive, die);
@@ -112,7 +116,10 @@ static void begin_step(ScarpDrive *drive, ScarpRecoveryStep step)
     }
 }
 
-/* Ends recovery: saved units come back, and dies look for work. */
+/*
+ * Ends recovery: puts the units that capacitors saved back into the buffer, and
+ * lets all dies look for work.
+ */
 static void end(ScarpDrive *drive)
 {
     forget_planes(drive);
@@ -122,8 +129,8 @@ static void end(ScarpDrive *drive)
     scarp_map_recovered(drive);
     scarp_buffer_restore(drive);
     /*
-     * Parity is restored after the buffer, as a stripe may have only buffered
-     * pages.
+     * Parity is restored after the buffer, as all pages of a stripe may be in
+     * the buffer, so that flash has none of them.
      */
     if (scarp_has_parity(drive)) {
         scarp_parity_restore(drive);

@@ -1,24 +1,29 @@
 /*
- * The reads of spare areas, page by page. Each plane reads its blocks in their
- * order. A block's first page tells whether the block is in use, and the first
- * erased page tells where it ends. Blocks that are marked as bad are skipped.
+ * Reads spare areas after a power cut, page by page. Each plane reads its
+ * blocks in the order of their numbers. If the first page of a block is erased,
+ * so is the whole block. Otherwise pages are read up to the first erased one.
+ * Bad blocks are skipped.
  *
- * A drive that was shut down reads its tables instead. Writing the tables takes
- * no time, and their place is not modelled.
+ * After a clean shutdown, the drive reads the tables that it wrote then. The
+ * simulator spends no time on writing these tables, and no flash pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
 
-/* The bytes of a unit's spare area: LPN, version, the role of its page. */
+/*
+ * The bytes of a unit's spare area: its LPN, its version, and whether its page
+ * has data, parity or translation units.
+ */
 enum { SPARE_BYTES = 16 };
 
-/* The bytes of a block's entry in the tables. */
+/* The bytes of a block's entry in the tables that a clean shutdown writes. */
 enum { BLOCK_BYTES = 16 };
 
 /*
- * Issues the read of the next page of the plane's share of the tables, which a
- * drive writes when it is shut down. Returns false after the last.
+ * Creates the read of the next page of the tables that a clean shutdown wrote.
+ * They are spread evenly over the planes. Returns false if this plane has read
+ * its share.
  */
 static bool read_table(ScarpDrive *drive, uint32_t p)
 {
@@ -41,10 +46,11 @@ static bool read_table(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * The bound assumes that all pages of a plane are read. Then a block is freed
- * from the least that other blocks have to spare, a page each, so that as many
- * blocks are copied as a block has pages. Each block may have to be erased. The
- * dies of a channel wait for each other, and the planes of a die take turns.
+ * Returns an upper bound of the time that recovery takes. It assumes that every
+ * page of a plane is read. It assumes that a free block is gained in the worst
+ * case: each copied block has a single invalid page, so as many blocks are
+ * copied as a block has pages. Each block may have to be erased. Transfers of
+ * the dies of a channel take turns, and so do the planes of a die.
  */
 int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
 {

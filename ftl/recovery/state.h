@@ -1,14 +1,16 @@
 /*
- * recovery: the way of a drive whose power failed until it is ready again, from
- * the cells alone (nand.power_cuts). Owns the steps, and the flash commands
- * that they need: spare areas are read die by die, then planes are mended, and
- * then the units that energy saved come back into the buffer.
+ * recovery: makes a drive usable again after its power failed
+ * (nand.power_cuts), from what is on flash. It owns the steps and their flash
+ * commands. First, all dies read the spare areas of pages. Then planes erase
+ * useless blocks and copy units until each has a free block. At last the units
+ * that capacitors saved are put back into the buffer.
  *
- * The tables are made at once when power returns. But nobody may ask them
- * before the reads by which a real drive would make them have taken their time.
+ * The simulator rebuilds the drive's tables at once when power returns. The
+ * reads only take the time that a real drive needs for this, and no host
+ * command may use the tables before they have ended.
  *
- * flow gives dies to recovery while it runs, tells recovery of the ends of its
- * flash commands, and lets no command of the host in. recovery asks buffer, gc,
+ * While recovery runs, flow lets it choose the commands of each die, tells it
+ * when one has ended, and makes host commands wait. recovery calls buffer, gc,
  * map, blocks, media and nand.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -22,10 +24,10 @@
 typedef enum {
     RECOVERY_READY, /* the drive is ready: the host is let in */
     RECOVERY_SCAN,  /* spare areas are read */
-    RECOVERY_MEND,  /* planes erase useless blocks, and get free ones */
+    RECOVERY_MEND,  /* planes gain free blocks by copies and erases */
 } ScarpRecoveryStep;
 
-/* The mending of a plane: units are copied, then blocks are erased. */
+/* Recovery's work in a plane: first copies units, then erases blocks. */
 typedef struct {
     ScarpMend mend;      /* the work, planned by map */
     uint32_t read, done; /* how many of its units are read; are on flash */

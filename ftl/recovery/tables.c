@@ -1,5 +1,5 @@
 /*
- * The tables of a drive, made from its cells.
+ * Rebuilds the drive's tables after a power cut from what is on flash.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
