@@ -24,7 +24,8 @@ extern const ScarpPacingOps scarp_pacing_blocking, scarp_pacing_ideal,
 extern const ScarpMultiplaneOps scarp_multiplane_none, scarp_multiplane_host,
     scarp_multiplane_gc_par;
 extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_copyback,
-    scarp_place_global, scarp_place_gc_z, scarp_place_paragc;
+    scarp_place_in_channel, scarp_place_global, scarp_place_gc_z,
+    scarp_place_paragc;
 extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,
     scarp_ahead_pregc;
 extern const ScarpRedundancyOps scarp_redundancy_direct,

@@ -191,6 +191,8 @@ typedef struct {
     void (*host_done)(ScarpDrive *drive, uint32_t die,
                       const ScarpFlashCmd *cmd);
     void (*gc_done)(ScarpDrive *drive, ScarpGcJob *gc);
+    /* Called when a page of the job begins to move, by one of its moves_left. */
+    void (*gc_moves)(ScarpDrive *drive, ScarpGcJob *gc);
     /* True when the die may collect ahead of time now. */
     bool (*may_collect)(const ScarpDrive *drive, uint32_t die);
 } ScarpPacingOps;

@@ -43,6 +43,7 @@ static const ScarpPolicy *const policies[] = {
     &scarp_multiplane_gc_par.policy,
     &scarp_place_in_plane.policy,
     &scarp_place_copyback.policy,
+    &scarp_place_in_channel.policy,
     &scarp_place_global.policy,
     &scarp_place_gc_z.policy,
     &scarp_place_paragc.policy,

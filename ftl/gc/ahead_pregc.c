@@ -6,9 +6,12 @@
  *
  * - The paper says that migration proceeds while the victim's share of valid
  *   pages is below T_page, and also that migration is to leave a few pages.
- *   With T_page = 10 % and victims of which a third is valid (Table 4) the
- *   first would never migrate. Here migration proceeds while the share is above
- *   T_page.
+ *   With T_page = 10 % and victims of which a fourth is valid (30.6 of 128 pages
+ *   in Table 4, on average) the first would never migrate. Here migration
+ *   proceeds while the share is above T_page.
+ * - below=1 is the first reading, as it is printed: only victims with less than
+ *   T_page valid are prepared, until no page in them is valid. The victims of
+ *   four of Table 5's traces are such.
  * - T_block is a share of the blocks of each plane, as the GC threshold is. The
  *   text prepares one block, the greedy victim, and then stops; so does this
  *   policy. In steady state a plane has as many free blocks as GC's threshold,
@@ -21,6 +24,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/ops.h"
+
+enum {
+    PREGC_T_BLOCK, PREGC_T_PAGE, PREGC_LOOK_AHEAD, PREGC_BELOW
+};
 
 typedef struct {
     uint32_t next_die; /* the die that moves the next page */
@@ -38,7 +45,7 @@ typedef struct {
  */
 static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 {
-    uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
+    uint64_t t_block = drive->scheme.param[AXIS_AHEAD][PREGC_T_BLOCK];
 
     scarp_mark_if(drive, premigration_exhausted,
                   pregc->steps * 1000 >= t_block * drive->geo.n_blocks *
@@ -56,10 +63,20 @@ static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
                             uint32_t *prepared)
 {
-    uint64_t t_page = drive->scheme.param[AXIS_AHEAD][1];
-    uint32_t least = t_page * drive->geo.units_per_block / 1000, victim;
+    uint64_t t_page = drive->scheme.param[AXIS_AHEAD][PREGC_T_PAGE];
+    uint32_t least = t_page * drive->geo.units_per_block / 1000, victim, valid;
 
-    if (drive->scheme.param[AXIS_AHEAD][2]) {
+    if (drive->scheme.param[AXIS_AHEAD][PREGC_BELOW]) {
+        *prepared = 0;
+        if (!scarp_victim_least(drive, p, &victim, 1)) {
+            return SCARP_NONE;
+        }
+        valid = scarp_block_valid(drive, victim);
+        return valid && (uint64_t)valid * 1000 <
+                            t_page * drive->geo.units_per_block
+                   ? victim : SCARP_NONE;
+    }
+    if (drive->scheme.param[AXIS_AHEAD][PREGC_LOOK_AHEAD]) {
         return scarp_victim_above(drive, p, least, prepared);
     }
     *prepared = 0;
@@ -74,7 +91,7 @@ static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
  */
 static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
 {
-    uint64_t t_block = drive->scheme.param[AXIS_AHEAD][0];
+    uint64_t t_block = drive->scheme.param[AXIS_AHEAD][PREGC_T_BLOCK];
     uint32_t victim = next_victim(drive, p, ready);
 
     scarp_mark_if(drive, premigration_went_on, *ready && victim != SCARP_NONE);
@@ -157,13 +174,31 @@ static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
     scarp_visit_bool(visit, "began", &pregc->began);
 }
 
+static bool init(ScarpDrive *drive G_GNUC_UNUSED, ScarpScheme *scheme,
+                 GError **error)
+{
+    const uint64_t *param = scheme->param[AXIS_AHEAD];
+
+    if (param[PREGC_BELOW] && param[PREGC_LOOK_AHEAD]) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "scheme=pregc: below=1 and look_ahead=1: only one of them "
+                    "is allowed");
+        return false;
+    }
+    return true;
+}
+
 static const ScarpParam params[] = {
-    { "t_block", "permille of blocks",
-      "migrate when fewer are free", 1, 1000, 110 },
-    { "t_page", "permille of a block", "valid units to leave in the victim", 0,
-      1000, 100 },
-    { "look_ahead", "switch",
-      "blocks within t_page count as free, and the next one follows", 0, 1, 0 },
+    [PREGC_T_BLOCK] = { "t_block", "permille of blocks",
+                        "migrate when fewer are free", 1, 1000, 110 },
+    [PREGC_T_PAGE] = { "t_page", "permille of a block",
+                       "valid units to leave in the victim", 0, 1000, 100 },
+    [PREGC_LOOK_AHEAD] = { "look_ahead", "switch",
+                           "blocks within t_page count as free, and the next "
+                           "one follows", 0, 1, 0 },
+    [PREGC_BELOW] = { "below", "switch",
+                      "1: migrate while fewer than t_page are valid, as "
+                      "printed", 0, 1, 0 },
 };
 
 const ScarpAheadOps scarp_ahead_pregc = {
@@ -176,6 +211,7 @@ const ScarpAheadOps scarp_ahead_pregc = {
         .params = params,
         .n_params = G_N_ELEMENTS(params),
         .state_size = sizeof(PreGc),
+        .init = init,
         .persist = persist,
     },
     .idle = idle,

@@ -43,6 +43,8 @@ static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
 
 /* Takes the job's next steps, as many as its window and its grants allow. */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
+/* Takes one of the job's moves_left: a page begins to move. */
+void scarp_gc_count_move(ScarpDrive *drive, ScarpGcJob *job);
 
 /*
  * gc/job.c: begin a job of any kind, end it, and erase job->victim. The caller

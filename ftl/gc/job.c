@@ -199,6 +199,14 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
     scarp_nand_kick(drive, index);
 }
 
+void scarp_gc_count_move(ScarpDrive *drive, ScarpGcJob *job)
+{
+    job->moves_left--;
+    if (drive->scheme.pacing->gc_moves) {
+        drive->scheme.pacing->gc_moves(drive, job);
+    }
+}
+
 void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t window = drive->scheme.place->window;
@@ -214,7 +222,7 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
            job->next_page < drive->desc.pages_per_block &&
            scarp_block_valid(drive, job->victim) > job->units_out) {
         if (read_page(drive, job, job->next_page++)) {
-            job->moves_left--;
+            scarp_gc_count_move(drive, job);
         }
     }
     if (job->pages_out) {

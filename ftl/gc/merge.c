@@ -103,7 +103,7 @@ static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
     if (ppn == SCARP_NONE) {
         return false;
     }
-    job->moves_left--;
+    scarp_gc_count_move(drive, job);
     job->pages_out++;
     if (ppn == SCARP_PAD) {
         scarp_mark(drive, merge_padded);

@@ -124,5 +124,6 @@ const ScarpPacingOps scarp_pacing_redistributed = {
     .turn = turn,
     .gc_start = scarp_round_began,
     .gc_done = scarp_round_ended,
+    .gc_moves = scarp_round_moves,
     .may_collect = may_collect,
 };

@@ -4,14 +4,14 @@
  * these are, by their hotness.
  *
  * Choices where the paper is open: the search starts from an even spread, and
- * moves a page only when D falls. (The printed test, u < 0, also moves on ties.
- * With an idle channel D would be 0 for a victim whose pages stay where they
- * are, and nothing would be parallel.) When the victim's own channel reads
- * least of all, D is least if every page stays on it, which is the baseline:
- * only the limit of iterations then keeps the spread. The limit's default is
- * the middle of 1 to 1,024, which were swept (docs/papers/paragc.md). A channel
- * writes its share in one of its planes, t_i = v_i T (equation 4). The planes
- * take turns, victim by victim.
+ * moves a page only when D falls. (The printed test, u < 0, also moves on
+ * ties, which ties=1 does. With an idle channel D would be 0 for a victim
+ * whose pages stay where they are, and nothing would be parallel.) When the
+ * victim's own channel reads least of all, D is least if every page stays on
+ * it, which is the baseline: only the limit of iterations then keeps the
+ * spread. The limit's default is the middle of 1 to 1,024, which were swept
+ * (docs/papers/paragc.md). A channel writes its share in one of its planes,
+ * t_i = v_i T (equation 4). The planes take turns, victim by victim.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,7 +23,7 @@ enum { MAX_CHANNELS = 64, RING_SLOTS = 16, SKETCH_ROWS = 5 };
 enum { START_EVEN, START_OWN, START_RANDOM };
 enum {
     PARAM_ITERATIONS, PARAM_SLOT_US, PARAM_WIDTH, PARAM_HOT, PARAM_DECAY,
-    PARAM_START
+    PARAM_START, PARAM_TIES
 };
 
 typedef struct {
@@ -205,11 +205,12 @@ static void arrange(ScarpDrive *drive, const uint64_t *s, uint32_t own,
                     uint32_t pages, uint32_t *v)
 {
     uint64_t limit = drive->scheme.param[AXIS_PLACEMENT][PARAM_ITERATIONS];
+    uint64_t ties = drive->scheme.param[AXIS_PLACEMENT][PARAM_TIES];
     uint32_t n = drive->desc.channels;
 
     first_arrangement(drive, own, pages, v);
     for (uint64_t round = 0; round < limit; round++) {
-        uint64_t best = suspended(s, v, n, own);
+        uint64_t best = suspended(s, v, n, own) + ties;
         uint32_t from = n, to = n;
 
         for (uint32_t i = 0; i < n; i++) {
@@ -366,6 +367,9 @@ static const ScarpParam params[] = {
                       "Algorithm 1 starts from: 0 an even spread, 1 all on "
                       "the victim's channel, 2 a random spread", START_EVEN,
                       START_RANDOM, START_EVEN },
+    [PARAM_TIES] = { "ties", "switch",
+                     "1: Algorithm 1 makes moves that leave D as it is, too",
+                     0, 1, 0 },
 };
 
 const ScarpPlaceOps scarp_place_paragc = {

@@ -282,6 +282,8 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
         rounds->pages[plane] = pages;
         pages = 0;
     }
+    rounds->granted[plane] += pages;
+    drive->stats.gc_redistributed_ns += erases * rounds->erase_ns;
     if (job->merge) {
         job->erases += erases;
     } else if (erases) {
@@ -338,9 +340,25 @@ void scarp_round_began(ScarpDrive *drive, ScarpGcJob *job)
     ScarpRounds *rounds = rounds_of(drive);
 
     job->moves_left = rounds->pages[job->plane];
+    rounds->granted[job->plane] = job->moves_left;
     job->erase_later = true;
     rounds->pages[job->plane] = 0;
     list(drive, job->plane);
+}
+
+void scarp_round_moves(ScarpDrive *drive, ScarpGcJob *job)
+{
+    ScarpRounds *rounds = rounds_of(drive);
+
+    /*
+     * A grant may be for a page that the host rewrites before it moves. A job
+     * that is released by force has moves without end, and no slack for them.
+     */
+    if (rounds->granted[job->plane] && job->moves_left < UINT32_MAX / 2) {
+        rounds->granted[job->plane]--;
+        drive->stats.gc_segments++;
+        drive->stats.gc_redistributed_ns += rounds->segment_ns;
+    }
 }
 
 /*
@@ -378,6 +396,7 @@ void scarp_round_ended(ScarpDrive *drive, ScarpGcJob *job)
     bool follows = rounds->next[plane];
 
     rounds->next[plane] = false;
+    rounds->granted[plane] = 0;
     /*
      * The next job may begin otherwise, such as by request, and then serves no
      * lpn.
@@ -433,6 +452,7 @@ bool scarp_rounds_init(ScarpDrive *drive, ScarpScheme *scheme,
     rounds->at_die = g_new0(uint32_t, drive->geo.n_dies);
     rounds->next = g_new0(bool, drive->geo.n_planes);
     rounds->pages = g_new0(uint32_t, drive->geo.n_planes);
+    rounds->granted = g_new0(uint32_t, drive->geo.n_planes);
     rounds->lpn = g_new(uint32_t, drive->geo.n_planes);
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         rounds->lpn[p] = SCARP_NONE;
@@ -450,5 +470,6 @@ void scarp_rounds_clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     g_free(rounds->at_die);
     g_free(rounds->next);
     g_free(rounds->pages);
+    g_free(rounds->granted);
     g_free(rounds->lpn);
 }

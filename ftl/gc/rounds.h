@@ -20,6 +20,8 @@ typedef struct {
     ScarpGcRound *open; /* [n_planes]: the answer of scarp_gc_rounds() */
     bool *next; /* [plane]: a round was opened that follows the awaited erase */
     uint32_t *pages;    /* [plane]: pages granted for that round */
+    /* [plane]: pages granted to the job that have not begun to move */
+    uint32_t *granted;
     /* [plane]: the lpn that the job makes room for, or SCARP_NONE */
     uint32_t *lpn;
 } ScarpRounds;
@@ -46,6 +48,11 @@ static inline bool scarp_round_is_paced(const ScarpGcJob *job)
 bool scarp_round_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 /* Called when a job has begun: from now on it does only what it is granted. */
 void scarp_round_began(ScarpDrive *drive, ScarpGcJob *job);
+/*
+ * Called when a page of a job begins to move: counts it if a command's slack
+ * granted it.
+ */
+void scarp_round_moves(ScarpDrive *drive, ScarpGcJob *job);
 /* Called when a job has ended: begins the round that was opened meanwhile. */
 void scarp_round_ended(ScarpDrive *drive, ScarpGcJob *job);
 

@@ -106,6 +106,29 @@ static void test_segments(void)
     }
 }
 
+/*
+ * Four segments are granted. Three of the victim's pages are deallocated while
+ * the first one moves, so one page moves: no other is counted.
+ */
+static void test_grants_that_never_run(void)
+{
+    Rig *rig = due_rig("hios-1", EXACT, ",controller.slots=4");
+    ScarpCmd write = write_page(57), trim = read_page(5);
+
+    trim.op = SCARP_OP_DEALLOCATE;
+    trim.length_bytes = 3 * PAGE;
+    scarp_submit(rig->drive, &write, scarp_now_ns(rig->drive));
+    while (!rig->n_grants) {
+        scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+    }
+    g_assert_cmpuint(rig->grant[0].segments, ==, 4);
+    submit(rig, &trim, 1);
+    g_assert_cmpuint(gc_programs(rig, INT64_MAX), ==, 1);
+    g_assert_cmpuint(rig_stats(rig)->gc_segments, ==, 1);
+    g_assert_cmpuint(rig_stats(rig)->gc_redistributed_ns, ==, SEGMENT);
+    rig_free(rig);
+}
+
 /* The next round: the erase of the last victim, then pages of the next. */
 static void test_erase_first(void)
 {
@@ -676,6 +699,8 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/hios/no-time", test_no_time);
     g_test_add_func("/hios/redistribution/segments", test_segments);
+    g_test_add_func("/hios/redistribution/grants-that-never-run",
+                    test_grants_that_never_run);
     g_test_add_func("/hios/redistribution/erase-first", test_erase_first);
     g_test_add_func("/hios/redistribution/erase-last", test_erase_last);
     g_test_add_func("/hios/redistribution/serial", test_serial);

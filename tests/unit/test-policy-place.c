@@ -31,6 +31,21 @@ static void test_global(void)
     rig_free(rig);
 }
 
+/* In one of the two planes of its channel, which take turns by victims. */
+static void test_in_channel(void)
+{
+    Rig *rig = rig_new("in-channel", NULL, NULL);
+    uint32_t channel = inside_place(rig->drive, 0, 1) / 2;
+
+    g_assert_cmpuint(channel, ==, 0);
+    for (uint32_t i = 2; i <= 10; i++) {
+        g_assert_cmpuint(inside_place(rig->drive, 0, i), <, 2);
+        g_assert_cmpuint(inside_place(rig->drive, 3, i) / 2, ==, 1);
+    }
+    g_assert_cmpuint(rig_stats(rig)->gc_fallback_units, ==, 0);
+    rig_free(rig);
+}
+
 /*
  * Each step of a collection ends as its pages are programmed, in other dies;
  * its own, which has nothing to do, goes on with the next one all the same.
@@ -427,6 +442,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/policy/place/global", test_global);
+    g_test_add_func("/policy/place/in-channel", test_in_channel);
     g_test_add_func("/policy/place/global-steps", test_steps);
     g_test_add_func("/policy/place/copies-away", test_copies_away);
     g_test_add_func("/policy/place/room", test_room);

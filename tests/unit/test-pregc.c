@@ -98,6 +98,26 @@ static void test_leaves_t_page(void)
     scarp_drive_free(drive);
 }
 
+/*
+ * below=1: a victim that has T_page valid or more is left alone; one that has
+ * less is emptied. A collection that PreGC's own programs bring on meanwhile
+ * finds the rest.
+ */
+static void test_below_as_printed(void)
+{
+    ScarpDrive *base = aged(NULL), *few = aged("t_block=150,below=1");
+    ScarpDrive *all = aged("t_block=150,t_page=1000,below=1");
+    uint64_t base_mean = mean_moved(base, 1500);
+
+    g_assert_cmpuint(mean_moved(few, 1500), ==, base_mean);
+    g_assert_cmpuint(scarp_stats(few)->premigrated_units, ==, 0);
+    g_assert_cmpuint(mean_moved(all, 1500) * 2, <, base_mean);
+    g_assert_cmpuint(scarp_stats(all)->premigrated_units, >, 0);
+    scarp_drive_free(base);
+    scarp_drive_free(few);
+    scarp_drive_free(all);
+}
+
 /* At or under the GC threshold T_block asks for nothing. */
 static void test_t_block_below_gc(void)
 {
@@ -163,6 +183,7 @@ int main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/pregc/leaves-t-page", test_leaves_t_page);
     g_test_add_func("/pregc/t-block-below-gc", test_t_block_below_gc);
+    g_test_add_func("/pregc/below-as-printed", test_below_as_printed);
     g_test_add_func("/pregc/prepares-one", test_prepares_one);
     g_test_add_func("/pregc/t-block-says-how-far", test_t_block_says_how_far);
     g_test_add_func("/pregc/all-prepared", test_all_prepared);

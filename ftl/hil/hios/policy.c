@@ -117,9 +117,6 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
     hios->die[die].room_ns -= ns;
     scarp_mark_if(drive, segments_in_slack, n);
     scarp_mark_if(drive, erase_in_slack, erases);
-    drive->stats.gc_segments += n;
-    drive->stats.gc_redistributed_ns += n * scarp_gc_segment_ns(drive) +
-                                        erases * erase_ns;
     tell(drive, cmd, plane, n, erases);
     scarp_gc_grant(drive, plane, erases, n);
 }
