@@ -1,10 +1,11 @@
 /*
- * The file of an image: a head with a table of sections, then the sections,
- * each with a digest.
+ * The file of an image: a head with a table of sections, then the sections
+ * (named pieces, such as "state" and "valid"). The table has a digest of each
+ * section.
  *
  * The digests are MD5 by GLib, which takes 25 ms for the tables of 16 GiB (0.7
- * GB/s), and so needs no other library. They find damage; they prove nobody's
- * identity.
+ * GB/s), and so needs no other library. They find damage; they do not prove who
+ * wrote the file.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -45,7 +46,9 @@ bool image_create(ImageWriter *writer, const char *path, uint32_t n_sections,
     int fd;
 
     memset(writer, 0, sizeof(*writer));
-    /* The rename must replace the file that a link names, not the link. */
+    /*
+     * If path is a symbolic link, replace the file it points to, not the link.
+     */
     writer->path = realpath(path, NULL);
     if (writer->path && (stat(path, &status) || !S_ISREG(status.st_mode))) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
@@ -69,7 +72,9 @@ bool image_create(ImageWriter *writer, const char *path, uint32_t n_sections,
     }
     writer->sum = g_checksum_new(G_CHECKSUM_MD5);
     writer->bytes = head_bytes;
-    /* The head is written last; until then the file is no image. */
+    /*
+     * image_commit() writes the head last, so an incomplete file is no image.
+     */
     fseeko(writer->file, head_bytes, SEEK_SET);
     return true;
 }

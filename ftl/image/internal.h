@@ -1,5 +1,5 @@
 /*
- * Drive images: the file and its contents; docs/images.md.
+ * Functions that the sources of image share. docs/images.md describes the file.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -49,8 +49,8 @@ void image_begin(ImageWriter *writer, const char *name);
 void image_put(ImageWriter *writer, const void *bytes, size_t n);
 void image_end(ImageWriter *writer);
 /*
- * Completes the file and gives it its name. A file of that name is replaced as
- * a whole, or not touched if anything failed.
+ * Completes the file and renames it to its path. An older file of that path is
+ * replaced as a whole, or left as it was if anything failed.
  */
 bool image_commit(ImageWriter *writer, GError **error);
 
@@ -80,8 +80,9 @@ bool image_fail(const ScarpImage *image, GError **error, const char *format,
 
 void image_put_pages(ImageWriter *writer, ScarpDrive *drive);
 /*
- * Reads the states of pages, after the spare areas. image_check_pages()
- * compares them with the pages that blocks have written, when those are known.
+ * image_read_pages() reads the states of pages (erased, programmed, torn) after
+ * the LPNs. image_check_pages() compares them with how many pages of each block
+ * are written, when the blocks have been loaded.
  */
 bool image_read_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
 bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
@@ -91,8 +92,8 @@ bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
 void image_visit_state(ScarpDrive *drive, ScarpVisit *visit);
 void image_visit_scheme(ScarpDrive *drive, ScarpVisit *visit);
 /*
- * Returns the properties that a drive must have in common with an image to
- * start from it.
+ * Returns those keys of a drive's description, as text, that must be equal to
+ * the image's for the drive to start from it.
  */
 char *image_layout_text(const ScarpDrive *drive);
 

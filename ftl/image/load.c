@@ -125,8 +125,8 @@ static bool read_versions(ScarpImage *image, ScarpDrive *drive, GError **error)
 }
 
 /*
- * Reads the marks of valid units. With the LPNs in the spare areas they give
- * the forward map.
+ * Reads which physical units are valid, a bit each. The LPN of each valid unit
+ * is known from its spare area already, so this gives the forward map.
  */
 static bool read_marks(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
@@ -219,8 +219,9 @@ bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
 /* ---- Data ---------------------------------------------------------------- */
 
 /*
- * True for records of deallocations and, where power may fail, for translation
- * units. An image has their contents even if it has no data of the host.
+ * True when lpn is not the host's but the FTL's own: a record of deallocations,
+ * or, where power may fail, a translation unit. Their bytes are in every image,
+ * even if it has no data of the host.
  */
 static bool is_record(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -232,8 +233,8 @@ static bool is_record(const ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * True when ppn may have contents. Where power may fail, superseded units have
- * contents, too, until their block is erased.
+ * True when an image may have bytes for ppn: it is valid, or, where power may
+ * fail, its block is not erased yet.
  */
 static bool has_contents(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -282,9 +283,9 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
 /* ---- Versions ------------------------------------------------------------ */
 
 /*
- * Checks versions: none is of the future, and the map that follows from spare
- * areas alone is the one that the marks give. Exempt are units whose
- * deallocation was not written to flash.
+ * Checks the versions of units. None may be above the drive's last sequence
+ * number. And recovery, which sees only LPNs and versions, must find the map
+ * that the image has. Units whose deallocation was not programmed are exempt.
  */
 static bool check_versions(ScarpImage *image, ScarpDrive *drive,
                            GError **error)
@@ -328,8 +329,8 @@ static bool check_versions(ScarpImage *image, ScarpDrive *drive,
 }
 
 /*
- * Accepts any writer. The first images had no such section, so it may be
- * missing.
+ * Reads the section that names the program that wrote the image. Any name will
+ * do, and the first images had no such section.
  */
 static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
                         GError **error)
@@ -348,7 +349,7 @@ static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
  * ---- The steps of loading -------------------------------------------------
  */
 
-/* The steps, in an order in which each relies on those before it. */
+/* The steps of loading. A step may rely on all those before it. */
 static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {
     read_lpns, read_versions, image_read_pages, read_marks, read_state,
     check_written, image_check_pages, read_data, check_versions, read_writer,

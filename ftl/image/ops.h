@@ -16,20 +16,20 @@ void scarp_image_close(ScarpImage *image);
 /* Returns the description of the saved drive; g_free() it. */
 char *scarp_image_description(ScarpImage *image, GError **error);
 /*
- * True when the image has the properties of `drive`, of which only the sizes
- * are set, and tables of its size.
+ * Called before the rooms are made: true if the image was saved from a drive of
+ * the same layout and its tables have this drive's sizes.
  */
 bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
                       GError **error);
 /*
- * scarp_image_load() loads the tables of the image into a new drive;
- * scarp_image_load_scheme() loads the states of policies when the drive has its
- * scheme.
+ * Loading has two parts. scarp_image_load() loads the tables into a new drive.
+ * When the drive has its scheme, scarp_image_load_scheme() loads the states of
+ * the scheme's policies.
  */
 bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error);
 bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
                              GError **error);
-/* Saves a drive at rest, as scarp_save() does. */
+/* Saves a drive that is at rest: no command is under way (scarp_save()). */
 bool scarp_image_save(ScarpDrive *drive, const char *path, GError **error);
 
 #endif /* SCARP_IMAGE_OPS_H */

@@ -132,8 +132,8 @@ static bool has_pages(const ScarpDrive *drive)
 }
 
 /*
- * Writes which program wrote the image, for people, and for later programs that
- * must mend what an earlier version wrote.
+ * Names the program that writes the image, for people, and for later versions
+ * that must mend a known fault of this one.
  */
 static void put_writer(ImageWriter *writer, ScarpDrive *drive G_GNUC_UNUSED)
 {

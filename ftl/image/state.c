@@ -1,13 +1,13 @@
 /*
- * The state of a drive that an image has beside the mapping: single values,
- * blocks, the order of each list of blocks, and the states of the scheme's
+ * The parts of an image beside the mapping: single values, the record of each
+ * block, the order of each list of blocks, and the states of the scheme's
  * policies.
  *
- * A list is saved as its members in their order, and built anew from them, so
- * that no image can make a list without an end.
+ * A list is saved as its members in order, and is built anew when it is loaded,
+ * so that a damaged image cannot make a list without an end.
  *
- * Times are of the drive's life. A drive that starts from the image goes on
- * with that life, although its clock begins at 0.
+ * Times in an image count from when the drive was new. A drive that starts from
+ * the image has a clock that begins at 0, and adds the image's age.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -154,8 +154,8 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
 /* ---- Lists --------------------------------------------------------------- */
 
 /*
- * Visits a member of a list, and returns it: a block of plane p that is in this
- * state and is named only once.
+ * Saves or loads the next block of a list, and returns it. A loaded block must
+ * be of plane p, in the state that belongs to the list, and not yet in it.
  */
 static uint32_t visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
                              ScarpBlockState state, uint8_t *seen, uint8_t mark,
@@ -215,7 +215,10 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
             scarp_blocks_add_full(drive, index);
         }
     }
-    /* The blocks with equally many valid units have an order of their own. */
+    /*
+     * GC's victim lists have all blocks of equally many valid units, in an
+     * order of their own. They are saved after the list of full blocks.
+     */
     at = SCARP_NONE;
     for (uint32_t i = 0; i < n && !visit->problem; i++) {
         uint32_t index;
@@ -255,8 +258,8 @@ static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
 }
 
 /*
- * Checks block b of translation units: it contains nothing else, and is in no
- * list.
+ * Checks that a block is marked for translation units (pieces of the mapping)
+ * exactly if it has only such units.
  */
 static void check_translation(ScarpDrive *drive, uint32_t p, uint32_t b,
                               ScarpVisit *visit)

@@ -1,7 +1,8 @@
 /*
- * Allocation on a drive with parity. A page goes to the die that the layout of
- * its stripe gives it (parity/layout.c), as with static allocation; the parity
- * of consecutive stripes is on each of these dies in turn.
+ * Write allocation on a drive with parity. The LPN alone says on which die a
+ * page is written (parity/layout.c), so that the pages of a stripe are on
+ * different dies. Consecutive stripes have their parity on each of these dies
+ * in turn.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

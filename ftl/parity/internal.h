@@ -43,17 +43,17 @@ ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index);
 void scarp_stripe_free(ScarpDrive *drive, ScarpStripe *stripe);
 void scarp_stripe_list_add(ScarpStripeList *list, ScarpStripe *stripe);
 void scarp_stripe_list_remove(ScarpStripeList *list, ScarpStripe *stripe);
-/*
- * Returns the stripe if it has a place in RAM, whether it is open or not; or
- * NULL.
- */
+/* Returns the record of the stripe if the controller's RAM has one; or NULL. */
 ScarpStripe *scarp_stripe_placed(const ScarpDrive *drive, uint32_t index);
 /*
- * Returns the stripe if it is open (its parity on flash is out of date); or
- * NULL.
+ * Returns the record of the stripe if it is open: pages have changed, so the
+ * parity on flash is out of date. Else NULL.
  */
 ScarpStripe *scarp_stripe_open(const ScarpDrive *drive, uint32_t index);
-/* Adds a page to the stripe's sum, by exclusive or. data NULL: zeroes. */
+/*
+ * Adds a page to the stripe's sum (the parity in the making) by exclusive or.
+ * data NULL: a page of zeroes.
+ */
 void scarp_stripe_add(ScarpDrive *drive, ScarpStripe *stripe, const void *data);
 /*
  * True when the newest contents of the unit are known without a read: *data is
@@ -67,8 +67,8 @@ bool scarp_stripe_known(const ScarpDrive *drive, uint32_t lpn,
  */
 bool scarp_stripe_is_empty(const ScarpDrive *drive, uint32_t index);
 /*
- * Queues a read of lpn's page for the stripe. So many `bytes` of the page cross
- * the channel.
+ * Queues a read of lpn's page, whose data is then added to the stripe's sum.
+ * Only `bytes` bytes of the page cross the channel.
  */
 void scarp_stripe_read(ScarpDrive *drive, ScarpStripe *stripe, uint32_t lpn,
                        uint32_t bytes);

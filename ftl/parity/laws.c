@@ -1,5 +1,6 @@
 /*
- * Laws of stripes, checked from scratch.
+ * Invariants (laws) of stripes, for checked builds. All is computed anew from
+ * the pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -71,9 +72,9 @@ static bool check_stripe(const ScarpDrive *drive, uint32_t s, bool contents,
 }
 
 /*
- * Checks the number of stripes with a place in RAM: ftl.parity_stripes at most.
- * After a power cut the saved stripes may be more, but no stripe may be added
- * to them.
+ * Checks that no more stripes have a place in RAM than ftl.parity_stripes
+ * allows. Stripes that were restored after a power cut may be more; then no
+ * further stripe may get a place.
  */
 static bool check_places(const ScarpDrive *drive, uint32_t placed,
                          uint32_t open, GError **error)

@@ -1,5 +1,5 @@
 /*
- * Functions of parity for other rooms.
+ * Functions of the room parity (stripes over dies) that other rooms call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,14 +20,14 @@ static inline bool scarp_has_parity(const ScarpDrive *drive)
 
 /* ---- Layout: parity/layout.c -------------------------------------------- */
 
-/* Returns the plane of lpn, which may be a parity's. */
+/* Returns the plane where lpn is written; lpn may be that of a parity page. */
 uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn);
-/* Returns the LPN of the parity that covers lpn. */
+/* Returns the LPN of the parity page in the stripe of lpn. */
 uint32_t scarp_parity_lpn(const ScarpDrive *drive, uint32_t lpn);
 /*
- * True when the striped layout puts the unit in ppn's spare area into the plane
- * of ppn. The spare area must have an LPN. Images of drives whose power may
- * fail are checked by this.
+ * True when the LPN that was programmed at ppn belongs into ppn's plane by the
+ * striped layout. Loading an image of a drive whose power may fail refuses all
+ * other units. The unit at ppn must not be erased.
  */
 static inline bool scarp_parity_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -39,54 +39,61 @@ static inline bool scarp_parity_may_hold(const ScarpDrive *drive, uint32_t ppn)
 /* True when another die that shares stripes with this die collects. */
 bool scarp_parity_sibling_collects(const ScarpDrive *drive, uint32_t die);
 /*
- * Kicks the other dies that share stripes with the plane, the one whose turn is
- * next first.
+ * Lets the other dies that share stripes with the plane look for work, because
+ * one of them may collect now. The die whose turn is next comes first.
  */
 void scarp_parity_kick_siblings(ScarpDrive *drive, uint32_t plane);
 
 /* ---- Parities: parity/parity.c ------------------------------------------ */
 
 /*
- * Called when the newest contents of a unit have become data; NULL: the unit
- * was deallocated.
+ * Called when the host has written or deallocated a unit, so that its stripe
+ * needs a new parity. data is what was written; NULL: the unit was deallocated.
  */
 void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data);
 /*
- * Called before and after a write of a part of a unit, whose rest has to be
- * read. Between the two calls the unit's stripe has a place in RAM. The second
- * call comes after scarp_parity_changed(), or when a newer write has made this
- * one stale.
+ * Called before and after a write of a part of a unit, whose rest is read
+ * first. From part_begins on the stripe has a place in the controller's RAM, so
+ * the write need not wait for a place after its read. part_ends comes after
+ * scarp_parity_changed(), or when a newer write has replaced this one.
  */
 void scarp_parity_part_begins(ScarpDrive *drive, uint32_t lpn);
 void scarp_parity_part_ends(ScarpDrive *drive, uint32_t lpn);
 /*
- * True when there is no place in RAM for the stripe of lpn, which the host
- * wants to write.
+ * True when the host's write of lpn must wait: its stripe has no place in the
+ * controller's RAM, and all ftl.parity_stripes places are taken.
  */
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn);
 /*
- * Called when a flash command of parity has ended; frees it. True: a stripe may
- * have given up its place in RAM, so another stripe may get one.
+ * Called when a read or program that parity has queued ends; frees the command.
+ * True: a stripe may have left RAM, so a write may be able to go on.
  */
 bool scarp_parity_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_parity_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* Begins to write every parity that is in RAM to flash. */
+/* Begins to write to flash the parities of all stripes that wait in RAM. */
 void scarp_parity_drain(ScarpDrive *drive);
 /* True when no parity is in RAM. */
 bool scarp_parity_at_rest(const ScarpDrive *drive);
 
 /* ---- A power cut -------------------------------------------------------- */
 
-/* Saves in media which stripes have an outdated parity on flash. */
+/*
+ * Called when power fails: media keeps the numbers of the open stripes, whose
+ * parity on flash is out of date.
+ */
 void scarp_parity_save(ScarpDrive *drive);
-/* Opens the saved stripes again, so that their parities are made anew. */
+/*
+ * Called after a power cut: opens the stripes that scarp_parity_save() noted,
+ * so that their parities are made anew.
+ */
 void scarp_parity_restore(ScarpDrive *drive);
 
 /* ---- Reads: parity/reconstruct.c ---------------------------------------- */
 
 /*
- * Queues cmd, a read of one unit for the host, at its die; or serves it from
- * the other pages of its stripe, where the scheme does so.
+ * Serves cmd, the host's read of one unit. If the page's die collects, the
+ * scheme may rebuild the unit from the other pages of its stripe; else cmd is
+ * queued at its die.
  */
 static inline void scarp_parity_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
@@ -102,22 +109,22 @@ static inline void scarp_parity_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
  */
 ScarpFlashCmd *scarp_parity_next_served(ScarpDrive *drive);
 /*
- * Returns a read whose rebuild was spoiled, or NULL. The caller queues it at
- * its die.
+ * Returns a read that could not be rebuilt, as the host wrote to its stripe
+ * meanwhile; or NULL. The caller queues the read at its die.
  */
 ScarpFlashCmd *scarp_parity_next_spoiled(ScarpDrive *drive);
 
 /*
- * Returns the read of the host that cmd, a read of a page of a stripe, serves;
- * NULL: cmd serves a parity.
+ * cmd reads a page of a stripe. Returns the host's read that is rebuilt from
+ * that page; NULL: the page is read to make a new parity.
  */
 const ScarpFlashCmd *scarp_parity_parent(const ScarpFlashCmd *cmd);
 
 /* ---- Laws: parity/laws.c ------------------------------------------------ */
 
 /*
- * Checks the laws of stripes. contents: also compares the pages of each stripe
- * with its parity.
+ * Checks the invariants (laws) of stripes. contents: also computes each
+ * stripe's parity from its pages and compares.
  */
 bool scarp_parity_check(const ScarpDrive *drive, bool contents,
                         GError **error);

@@ -1,21 +1,21 @@
 /*
- * Rotating pacing (TTFlash, FAST 2017): only one die of a stripe collects at a
- * time, so that its pages can be rebuilt from those of the other dies; then the
- * next die has its turn. A plane with only rotating_floor free blocks does not
- * wait for its turn (counted in gc_forced_runs). All else is as in blocking
- * pacing.
+ * Rotating pacing (TTFlash, FAST 2017): of the dies that share stripes only one
+ * collects at a time. So reads of that die can be rebuilt from the other dies.
+ * Then it is the next die's turn. A plane that is down to rotating_floor free
+ * blocks collects out of turn (counted in gc_forced_runs). All else is as in
+ * blocking pacing.
  *
- * In TTFlash only the plane that collects is blocked. Here the commands of a
- * die run one after the other, so the die's other planes wait, too, and reads
- * of those can also be rebuilt.
+ * In TTFlash only the plane that collects is blocked. Here a die runs one
+ * command at a time, so its other planes wait, too; reads of these can also be
+ * rebuilt.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "parity/ops.h"
 
 /*
- * Begins a collection of a plane that is due. False: the plane waits for its
- * turn, or cannot collect.
+ * Begins a collection of plane p, which needs one. False: another die has the
+ * turn, or the plane has nothing to collect.
  */
 static bool begin(ScarpDrive *drive, uint32_t p)
 {

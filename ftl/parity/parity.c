@@ -1,19 +1,19 @@
 /*
  * Keeping the parity of each stripe up to date.
  *
- * A stripe is open from the moment when a page of it is written or deallocated,
- * until a parity of the new contents is on flash. Meanwhile the controller's
- * RAM has the exclusive or of the pages written since; that RAM is assumed to
- * be backed by capacitors, as in TTFlash (FAST 2017). A stripe whose pages were
- * all written gets its parity at once. Another stripe waits for more writes
- * until too many stripes are open (ftl.parity_stripes); then its other pages
- * are read. Writes and flushes wait for none of this, unless there is no RAM
- * for another stripe.
+ * When a page of a stripe is written or deallocated, the stripe opens: its
+ * parity on flash is out of date. The controller's RAM then has the exclusive
+ * or of the pages written since (the sum). Capacitors are assumed to save that
+ * RAM, as in TTFlash (FAST 2017). When all pages of the stripe have been
+ * written, the sum is programmed as its parity, and the stripe closes.
  *
- * A write of a part of a page opens its stripe only when the rest of the page
- * has been read. The stripe gets its place in RAM when the write is taken on.
- * So such a write waits for RAM before its read, as other writes do, and never
- * after it.
+ * A stripe that is written in part waits for more writes. When too many stripes
+ * wait (half of ftl.parity_stripes), the longest waiting one has its other
+ * pages read instead. Writes and flushes wait for none of this, unless there is
+ * no RAM for another stripe.
+ *
+ * A write of a part of a page first reads the rest. The stripe gets its place
+ * in RAM before that read, so the write never waits for RAM after it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -81,8 +81,8 @@ static ScarpStripe *reserve_place(ScarpDrive *drive, uint32_t index)
 }
 
 /*
- * Frees a stripe's place in RAM, unless the stripe is open or a part of one of
- * its pages is being written.
+ * Takes a stripe out of RAM. Does nothing if the stripe is open, or if a write
+ * of a part of one of its pages is still reading the rest.
  */
 static void release_place(ScarpDrive *drive, ScarpStripe *stripe)
 {
@@ -184,9 +184,9 @@ static void program(ScarpDrive *drive, ScarpStripe *stripe)
 }
 
 /*
- * Closes a stripe whose pages are all unmapped, or programs its parity if the
- * sum has all pages. False: the sum lacks pages. No read or program of the
- * stripe may be under way.
+ * Finishes a stripe if nothing need be read: programs its parity if the sum has
+ * all pages, or closes it if all its pages are unmapped. False: pages are
+ * missing in the sum. No read or program of the stripe may be under way.
  */
 static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
 {
@@ -204,8 +204,8 @@ static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
 }
 
 /*
- * Adds the pages that the host has not written to the sum: known pages at once,
- * the others by reads.
+ * Completes the sum with the pages that the host has not written: those that
+ * RAM has are added at once, and the others are read from flash.
  */
 static void read_rest(ScarpDrive *drive, ScarpStripe *stripe)
 {
@@ -256,7 +256,7 @@ void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data)
     }
     if (stripe->have & bit) {
         scarp_mark(drive, stripe_changed_again);
-        clear_sum(drive, stripe); /* the sum has older contents of this page */
+        clear_sum(drive, stripe); /* the sum contains the page's older data */
     }
     scarp_stripe_add(drive, stripe, data);
     stripe->have |= bit;
@@ -285,7 +285,7 @@ static void read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_flash_free(drive, cmd);
     if (!stripe->pending && !settle(drive, stripe)) {
         scarp_mark(drive, stripe_read_again);
-        /* a page was written meanwhile, and cleared the sum */
+        /* a page was written twice meanwhile, so the sum was begun anew */
         read_rest(drive, stripe);
     }
 }
@@ -352,9 +352,9 @@ void scarp_parity_restore(ScarpDrive *drive)
         }
     }
     /*
-     * The saved stripes may be more than the limit, because the units in the
-     * buffer, which are promised to be safe, may belong to any number of
-     * stripes. Until the stripes are as few as the limit, writes wait.
+     * More stripes than the limit may be open now. The saved write buffer may
+     * hold units of any number of stripes, and all must be restored. Writes
+     * that need another stripe wait until there are fewer than the limit.
      */
     drive->parity.most = MAX(drive->parity.limit, drive->parity.n_placed);
 }

@@ -1,14 +1,14 @@
 /*
- * Reads of a drive with parity: from the page itself, or, while the page's die
- * collects, from the other pages of its stripe (TTFlash, FAST 2017, GC-tolerant
- * read).
+ * Reads that avoid a collection (TTFlash, FAST 2017, GC-tolerant read). While a
+ * page's die collects, a read of the page can be rebuilt from the other pages
+ * of its stripe, which are on other dies.
  *
- * A read is considered once: when it meets a collection, or waits when one
- * begins. It is rebuilt from the other pages of its stripe if none of these
- * reads would wait for another collection, and all would end before the
- * collection in the way. If the stripe is written meanwhile, the rebuild is
- * spoiled, and the read waits for its die after all. The exclusive or takes no
- * time, as it overlaps with transfers.
+ * A read is considered once: when it comes while the die collects, or when a
+ * collection begins while the read waits. It is rebuilt if none of the reads
+ * for it would wait for another collection, and all would end before this
+ * collection. If the host writes to the stripe meanwhile, the rebuild is given
+ * up, and the read waits for its die. The exclusive or takes no time, as it
+ * overlaps with transfers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,7 @@
 
 /* ---- Worth of a rebuild ------------------------------------------------- */
 
-/* Returns the time until a read that is queued now would end. */
+/* Returns how long a read would take that is queued at the die now. */
 static int64_t read_ns(const ScarpDrive *drive, uint32_t die)
 {
     int64_t one = (int64_t)drive->desc.command_ns +
@@ -36,8 +36,8 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 
     if (scarp_stripe_known(drive, lpn, &data)) {
         /*
-         * The page was overwritten or deallocated since, so the parity no
-         * longer covers it.
+         * The host has written or deallocated the page since, so the stripe's
+         * parity is not for the wanted data.
          */
         scarp_mark(drive, rebuild_overtaken);
         return false;
@@ -94,9 +94,7 @@ static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
     if (drive->store_data) {
         uint32_t ppn = scarp_map_lookup(drive, scarp_flash_lpn(cmd));
 
-        /*
-         * the rebuilt page must equal the page that the read did not wait for
-         */
+        /* compare with the wanted page itself, which the drive did not read */
         if (!same(drive, rebuild->sum, scarp_contents_get(drive, ppn))) {
             scarp_law_broken(drive);
         }
@@ -130,7 +128,7 @@ static void begin(ScarpDrive *drive, ScarpFlashCmd *cmd)
             scarp_stripe_read(drive, rebuild, other, scarp_flash_bytes(cmd));
         }
     }
-    /* The parity at least must be read: the wanted page is mapped. */
+    /* The wanted page is mapped, so its stripe has a parity to be read. */
     g_assert(rebuild->pending);
 }
 
@@ -141,7 +139,7 @@ void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_stripe_add(drive, rebuild, scarp_flash_data(cmd));
     scarp_contents_release(drive, scarp_flash_data(cmd));
     if (!--rebuild->pending) {
-        /* the read that ended last explains the wait */
+        /* the last read delayed the host's read, so it has the causes */
         scarp_account_add(scarp_flash_account(rebuild->parent),
                           scarp_flash_account(cmd));
         scarp_flash_free(drive, cmd);
@@ -200,8 +198,8 @@ static bool serve(ScarpDrive *drive, ScarpFlashCmd *cmd)
 }
 
 /*
- * Rebuilds reads that already wait at the die of a collection that begins:
- * otherwise they would wait until it ends.
+ * Called when a die begins to collect. Reads that wait there are rebuilt where
+ * that is sooner than to wait for the collection.
  */
 static void gc_start(ScarpDrive *drive, ScarpGcJob *job)
 {

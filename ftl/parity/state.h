@@ -1,16 +1,15 @@
 /*
- * parity: stripes over dies (ftl.parity_width). The room owns the layout of
- * stripes, the stripes whose parity on flash is out of date, and the reads that
- * are served from the other pages of their stripes. docs/parity.md explains
- * them.
+ * parity: stripes over dies (ftl.parity_width, docs/parity.md). A stripe is
+ * width - 1 consecutive logical pages and a page with their exclusive or, each
+ * on its own die. For the mapping the parity page is a logical page like any
+ * other, with an LPN above those of the host: GC moves it, and images keep it.
  *
- * A stripe is width - 1 consecutive logical pages and their exclusive or, each
- * on its own die. To the tables a parity page is a logical page like any other,
- * with an LPN above those of the host: GC moves it, and images keep it.
+ * The room owns the layout of stripes, the stripes whose parity on flash is out
+ * of date, and the reads that are rebuilt from other pages of their stripes.
  *
- * buffer tells parity of changes of contents. flow tells it of ends of flash
- * commands that parity owns, and takes the reads that parity has served. parity
- * asks gc whether a die collects; it also asks map, pack and nand.
+ * buffer calls parity when data changes. flow calls it when a flash command of
+ * parity ends, and takes the reads that parity has served. parity asks gc
+ * whether a die collects, and calls map, pack and nand.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,10 +21,10 @@
 typedef struct ScarpStripe ScarpStripe;
 
 /*
- * Work on a stripe, with the page of the controller's RAM that it needs: a
- * parity is being made, or a read of one page is being rebuilt from the others.
- * In the bits of have and wanted, a page has the number of its place in the
- * stripe; the parity's place is the last.
+ * A stripe in the controller's RAM, for one of two ends: to make its parity, or
+ * to rebuild a page that the host reads from the others (parent). In the bits
+ * of have and wanted, bit i is the i-th page of the stripe; the parity is the
+ * last.
  */
 struct ScarpStripe {
     ScarpStripe *next, *prev; /* in idle, in rebuilds or in the pool */

@@ -1,6 +1,6 @@
 /*
- * Stripes in RAM: which of their pages have known contents, and the exclusive
- * or of these.
+ * Records of stripes in RAM: which pages are in a stripe's sum, the exclusive
+ * or that becomes its parity.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
