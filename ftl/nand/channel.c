@@ -1,9 +1,10 @@
 /*
- * Channels. A channel carries one transfer at a time, first come, first served.
- * With controller.gc_first_on_channel transfers of collections go first.
+ * Channels. A channel carries one transfer at a time, in the order of the
+ * requests. With controller.gc_first_on_channel GC's transfers go before the
+ * host's.
  *
- * A channel without waiters has no event: the next die that wants the channel
- * compares free_ns with the time.
+ * A channel for which no die waits sets no event when it becomes free: the next
+ * die that wants it compares free_ns with the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,8 +31,8 @@ static const ScarpFlashCmd *group_of(const ScarpDrive *drive, uint32_t waiter)
 }
 
 /*
- * True when one command of the group belongs to a collection: commands that run
- * together get the channel together.
+ * True when a command of the group belongs to GC. One is enough, because the
+ * commands of a group (multi-plane) get the channel together.
  */
 static bool has_gc(const ScarpFlashCmd *group)
 {
@@ -51,8 +52,8 @@ static ScarpChannelQueue *queue_of(ScarpDrive *drive, ScarpChannel *channel,
 }
 
 /*
- * Returns the queue whose first waiter gets the channel. Collections go before
- * the host until the host's oldest waiter is owed the channel.
+ * Chooses whether the host or GC gets the channel. GC goes first until it has
+ * passed the host's oldest waiter as often as the limit allows.
  */
 static ScarpChannelQueue *next_queue(ScarpDrive *drive, uint32_t c)
 {

@@ -1,5 +1,6 @@
 /*
- * The flash commands that are under way when power fails.
+ * Finds the flash commands that a power cut interrupts: their pages or blocks
+ * are left half written.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,7 @@
 /*
- * Dies: the phases of a flash command and its mates, and of the command that is
- * loaded or sensed behind them.
+ * The phases of a flash command on a die: wait for the channel, transfer, array
+ * time, data out. Mates are commands of other planes that run with it. The
+ * command behind it (nand.cache) is loaded or sensed while it runs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -72,8 +73,8 @@ void scarp_array_until(ScarpDrive *drive, uint32_t index, int64_t end_ns)
     die->array_end_ns = end_ns;
     array_ends(drive, index, die->current->kind, end_ns);
     /*
-     * A read may wait since a time when the command could not be suspended. It
-     * may suspend the command now.
+     * Reads that came before the array began to work could not suspend this
+     * command. Let the die look at them again.
      */
     if (die->queued[QUEUE_READS] &&
         (drive->desc.suspend_program || drive->desc.suspend_erase)) {
@@ -218,8 +219,8 @@ static ScarpNandStep sensed(ScarpDrive *drive, uint32_t index)
 {
     scarp_see_array(drive, &drive->nand.die[index], scarp_time_ns(drive));
     /*
-     * The command that is sensed next uses the channel before this data does.
-     * Otherwise the array would stand still during the transfer.
+     * The data is ready. flow first sends the next read to the die (cache
+     * read), so that its array works during this data's transfer.
      */
     return NAND_SENSED;
 }
@@ -230,7 +231,10 @@ void scarp_nand_output(ScarpDrive *drive, uint32_t index)
     scarp_channel_request(drive, index * 2);
 }
 
-/* Makes the command behind the current command. */
+/*
+ * The current command has ended: the command that was loaded or sensed behind
+ * it (nand.cache) becomes the current one.
+ */
 static ScarpNandStep promote(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->nand.die[index];
@@ -280,7 +284,7 @@ ScarpNandStep scarp_nand_after(ScarpDrive *drive, uint32_t index)
     if (die->ahead) {
         return promote(drive, index);
     }
-    scarp_nand_kick(drive, index); /* a kicked die without work rests */
+    scarp_nand_kick(drive, index); /* if the die finds no work, it rests */
     return NAND_NOTHING;
 }
 

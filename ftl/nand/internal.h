@@ -1,5 +1,5 @@
 /*
- * Declarations that the sources of nand share.
+ * Declarations that the sources of nand (dies and channels) share.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,9 +23,10 @@ G_STATIC_ASSERT(SCARP_LANE__COUNT == SCARP_EVENTS_LANES);
 int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group);
 
 /*
- * Requests the channel for a waiter: die * 2 is the die's current command, die
- * * 2 + 1 the command behind. The waiter gets the channel now if it is free,
- * and else in its turn. Returns what scarp_nand_run() returns.
+ * Requests the channel for a waiter: number die * 2 is the die's current
+ * command, and die * 2 + 1 the command behind it (nand.cache). A free channel
+ * is granted at once, else the waiter queues. Returns what scarp_nand_run()
+ * returns.
  */
 bool scarp_channel_request(ScarpDrive *drive, uint32_t waiter);
 bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter);
@@ -37,12 +38,15 @@ static inline void scarp_channel_busy_until(ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * Begins the current command's array time. Its end, at end_ns, is the die's
- * next event (die.c).
+ * The array of the die works for the current command until end_ns, which
+ * becomes the die's next event (die.c).
  */
 void scarp_array_until(ScarpDrive *drive, uint32_t die, int64_t end_ns);
 ScarpDieActivity scarp_activity_of(const ScarpFlashCmd *cmd);
-/* Adds the time until until_ns to the cause, in each command's account. */
+/*
+ * Notes in the account of each command of the group that its time until
+ * until_ns was spent on the cause.
+ */
 void scarp_group_own(ScarpFlashCmd *group, ScarpOwnCause cause,
                      int64_t until_ns);
 

@@ -1,5 +1,5 @@
 /*
- * Dies and their queues.
+ * The queues of flash commands at each die, and the records of dies.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -42,7 +42,8 @@ bool scarp_nand_init(ScarpDrive *drive,
 }
 
 /*
- * Frees data that reads of the group have sensed and their owners will not get.
+ * Frees what reads of the group have sensed but not delivered. Called when the
+ * drive is freed.
  */
 static void free_sensed(ScarpFlashCmd *group)
 {

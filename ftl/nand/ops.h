@@ -1,5 +1,5 @@
 /*
- * Functions of nand for other rooms.
+ * Functions of the room nand (dies and channels) that other rooms call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,8 +16,8 @@ void scarp_nand_clear(ScarpDrive *drive);
 /* ---- Flash commands ----------------------------------------------------- */
 
 /*
- * Makes a flash command. Its owner fills it in, queues it, hears of its end and
- * frees it.
+ * Makes a flash command. The owner, the room that needs it, fills it in and
+ * queues it. When the command has ended, the owner is called and frees it.
  */
 static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
                                              ScarpFlashKind kind,
@@ -28,8 +28,8 @@ static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
 
     scarp_clear(cmd, offsetof(ScarpFlashCmd, account));
     /*
-     * Commands of collections and of recovery have no causes: no command of the
-     * host asks what they waited for.
+     * Only commands that a host command waits for count the causes of their
+     * time. Nobody asks for those of GC and recovery.
      */
     scarp_account_init(&cmd->account, owner < OWNER_GC);
     cmd->kind = kind;
@@ -109,8 +109,8 @@ static inline void scarp_flash_set_aligned(ScarpFlashCmd *cmd, bool aligned)
 }
 
 /*
- * Marks a collection's program as a guest: it goes to another die than its
- * victim's.
+ * Marks a GC program as a guest of its die: the copied block is on another die,
+ * so the program belongs to no collection of this one.
  */
 static inline void scarp_flash_set_guest(ScarpFlashCmd *cmd)
 {
@@ -123,7 +123,9 @@ static inline void scarp_flash_set_promised(ScarpFlashCmd *cmd, bool promised)
     cmd->promised = promised;
 }
 
-/* Sets the page that a program or copyback has got, which starts then. */
+/*
+ * Sets the page to be programmed, which is chosen only when the command starts.
+ */
 static inline void scarp_flash_set_ppn(ScarpFlashCmd *cmd, uint32_t ppn)
 {
     cmd->ppn = ppn;
@@ -289,8 +291,9 @@ void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /* Puts a command that has waited in another queue before younger commands. */
 void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
- * Queues a read whose page had moved when its turn came: at the end of the
- * queue, or, if it has been queued again to the limit, by its age.
+ * Queues a read again when GC moved its page before its turn came. The read
+ * goes to the end of the new queue; but if this happened as often as the limit
+ * allows, to its place by age.
  */
 void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read);
 
@@ -302,9 +305,9 @@ static inline ScarpFlashQueue *scarp_nand_queue(ScarpDrive *drive,
 }
 
 /*
- * Returns the first command of a plane's queue, or NULL. It is the oldest of
- * its queue, with one exception: an older read whose page had moved may stand
- * behind it, as that read was queued again at the end.
+ * Returns the first command of a plane's queue, or NULL. It is the oldest one,
+ * but for reads whose page GC had moved: such a read was queued again at the
+ * end, behind younger ones.
  */
 static inline const ScarpFlashCmd *scarp_nand_head(const ScarpDrive *drive,
                                                    uint32_t plane,
@@ -332,8 +335,9 @@ static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
 
 void scarp_nand_await_pair(ScarpDrive *drive, ScarpFlashCmd *program);
 /*
- * Returns the plane's oldest program that waits for the rest of its cells, or
- * NULL. scarp_flash_next() leads to the younger ones.
+ * With ftl.paired_pages=pad a program counts only when all pages of its cells
+ * are programmed. Returns the plane's oldest one that still waits for that, or
+ * NULL. scarp_flash_next() leads to younger ones.
  */
 static inline const ScarpFlashCmd *scarp_nand_unpaired(const ScarpDrive *drive,
                                                        uint32_t plane)
@@ -341,8 +345,8 @@ static inline const ScarpFlashCmd *scarp_nand_unpaired(const ScarpDrive *drive,
     return drive->nand.unpaired ? drive->nand.unpaired[plane].head : NULL;
 }
 /*
- * Takes out the plane's programs that wait for cells of this block. Returns
- * them as a list, the oldest first.
+ * Takes out the plane's programs in this block that wait for the rest of their
+ * cells (ftl.paired_pages=pad). Returns them as a list, the oldest first.
  */
 ScarpFlashCmd *scarp_nand_take_unpaired(ScarpDrive *drive, uint32_t plane,
                                         uint32_t block);
@@ -368,7 +372,8 @@ static inline ScarpFlashCmd **scarp_flash_next_link(ScarpFlashCmd *cmd)
 ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
                                   ScarpFlashCmd **link);
 /*
- * Queues of commands that the host waits for, as scarp_nand_oldest() gets them.
+ * The kinds of queues with commands that the host waits for: reads, programs of
+ * its data, and those of the mapping.
  */
 #define SCARP_HOST_QUEUES \
     (1u << QUEUE_READS | 1u << QUEUE_PROGRAMS | 1u << QUEUE_MAP)
@@ -392,8 +397,9 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * True when a program waits at the die: of the host's units, of translation
- * units, or of another die's victim.
+ * True when a program waits at the die that belongs to no collection of this
+ * die: one of the host, of translation units, or of a collection on another
+ * die.
  */
 static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
                                             uint32_t die)
@@ -423,7 +429,7 @@ static inline bool scarp_nand_at_rest(const ScarpDrive *drive, uint32_t die)
     return !scarp_nand_load(drive, die) && !drive->nand.die[die].suspended;
 }
 
-/* For gc: notes whether a plane of the die collects. */
+/* gc calls this when the die begins or ends to collect. */
 static inline void scarp_nand_set_collecting(ScarpDrive *drive, uint32_t die,
                                              bool collecting)
 {
@@ -436,8 +442,8 @@ static inline bool scarp_nand_collecting(const ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * Returns how long the die's array will still work for the current command.
- * one_ns: it does not work yet, and its time is not known.
+ * Returns how long the die will still be busy with the current command. one_ns
+ * is returned if the command's time is not known yet.
  */
 int64_t scarp_nand_busy_ns(const ScarpDrive *drive, uint32_t die,
                            int64_t one_ns);
@@ -504,8 +510,8 @@ typedef enum {
 } ScarpLook;
 
 /*
- * Returns what the die can do. If a read waits and may suspend the current
- * command, suspends it.
+ * Returns what the die can do now. If a read waits and is allowed to suspend
+ * the running program or erase, this function does so first.
  */
 ScarpLook scarp_nand_look(ScarpDrive *drive, uint32_t die);
 /* True while the die has a command that has begun and has not ended. */
@@ -520,8 +526,8 @@ static inline const ScarpFlashCmd *scarp_nand_suspended(const ScarpDrive *drive,
     return drive->nand.die[die].suspended;
 }
 /*
- * True when a command waits that can be loaded behind the current one
- * (nand.cache).
+ * True when a read or program waits that could be sent to the die while a
+ * command of the same kind still runs (nand.cache).
  */
 static inline bool scarp_nand_wants_behind(const ScarpDrive *drive,
                                            uint32_t index)
@@ -539,7 +545,10 @@ static inline ScarpFlashKind scarp_nand_current_kind(const ScarpDrive *drive,
     return drive->nand.die[die].current->kind;
 }
 
-/* Adds mate to group, a chosen command that has not begun. */
+/*
+ * Lets mate run together with group as one multi-plane command. Neither has
+ * begun.
+ */
 static inline void scarp_flash_join(ScarpFlashCmd *group, ScarpFlashCmd *mate)
 {
     while (group->mate) {
@@ -548,7 +557,10 @@ static inline void scarp_flash_join(ScarpFlashCmd *group, ScarpFlashCmd *mate)
     group->mate = mate;
 }
 
-/* Ends the wait in the account of a command that was taken from its queue. */
+/*
+ * Called when a command leaves its queue: notes in the command's account what
+ * the die did while the command waited.
+ */
 static inline void scarp_flash_waited(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     scarp_account_waited(
@@ -560,18 +572,21 @@ static inline void scarp_flash_waited(ScarpDrive *drive, ScarpFlashCmd *cmd)
 /* Begins all commands of the group: they run together. */
 void scarp_nand_begin(ScarpDrive *drive, ScarpFlashCmd *group);
 /*
- * Makes group, which has begun, the die's current command. True: it is a
- * program that has got the channel, so another may be loaded behind it.
+ * The die runs group, which has begun. True: a program got the channel at once,
+ * so the caller may load another one behind it (nand.cache).
  */
 bool scarp_nand_run(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *group);
-/* Loads or senses group, which has begun, behind the current command. */
+/*
+ * Sends group, which has begun, to the die while the current command runs: a
+ * program's data is loaded, a read is sensed (nand.cache).
+ */
 void scarp_nand_run_behind(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *group);
-/* Resumes the suspended command. The caller has nothing else for the die. */
+/* Resumes the suspended program or erase, when nothing else is to run. */
 void scarp_nand_resume(ScarpDrive *drive, uint32_t die);
 /*
- * Notes that the die has nothing to do. held: no command may run, as a
- * collection has the die to itself.
+ * Called when the die has nothing to run. held: commands wait, but a collection
+ * has the die to itself. The waiting commands count that as the cause.
  */
 void scarp_nand_rest(ScarpDrive *drive, uint32_t die, bool held);
 
@@ -588,8 +603,9 @@ typedef enum {
 } ScarpNandStep;
 
 /*
- * Handles the event of a die. If commands have ended, *ended is the first of
- * them, and scarp_flash_unlink_mate() leads to the others.
+ * Handles the event of a die: a phase of its current command ends. *ended is
+ * the first command that has ended, if the returned step says so;
+ * scarp_flash_unlink_mate() leads to the others.
  */
 ScarpNandStep scarp_nand_event(ScarpDrive *drive, uint32_t die,
                                ScarpFlashCmd **ended);
@@ -602,31 +618,36 @@ static inline ScarpFlashCmd *scarp_flash_unlink_mate(ScarpFlashCmd *cmd)
     return mate;
 }
 /*
- * Makes the command behind the current one, if there is one; else lets the die
- * look for work. Called when the commands that ended have been handled.
+ * Called when the ended commands have been handled. The command that was loaded
+ * behind them (nand.cache) becomes the current one. If there is none, the die
+ * looks for work.
  */
 ScarpNandStep scarp_nand_after(ScarpDrive *drive, uint32_t die);
-/* Requests the channel for the data that the current read has sensed. */
+/* Asks for the channel, to transfer the data that the current read sensed. */
 void scarp_nand_output(ScarpDrive *drive, uint32_t die);
 /*
- * Gives a channel that has become free to its next waiter. True: die *die has
- * begun a program, so another may be loaded behind it.
+ * Handles the event of a channel, which has become free: its next waiter gets
+ * it. True: this was a program of die *die, so another may be loaded behind it
+ * (nand.cache).
  */
 bool scarp_channel_event(ScarpDrive *drive, uint32_t channel, uint32_t *die);
 
 /* ---- A power cut: nand/cut.c -------------------------------------------- */
 
 /*
- * Lists the die's flash commands that change cells when power fails. working:
- * their array works, or has worked. loaded: the die has got them, and their
- * array has not begun.
+ * Called when power fails. Lists the die's programs and erases that have begun.
+ * working: the array has begun to change cells. loaded: the die has the
+ * command, but no cell has changed.
  */
 void scarp_nand_cut(const ScarpDrive *drive, uint32_t die, GPtrArray *working,
                     GPtrArray *loaded);
 
 /* ---- For flow: phases for observers ------------------------------------- */
 
-/* Begins, or stops, to remember the phases that observers are told of. */
+/*
+ * Turns on or off that nand remembers the phases (transfer, array) of flash
+ * commands, which are then reported to observers such as the timeline.
+ */
 void scarp_nand_observe(ScarpDrive *drive, bool on);
 
 static inline bool scarp_nand_seen(const ScarpDrive *drive)

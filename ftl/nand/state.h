@@ -1,11 +1,11 @@
 /*
  * nand: channels and dies. The room owns the phases and times of flash
- * commands, the queues of each die, and the list of dies that are to look for
- * work.
+ * commands, the queues of each die, and the list of kicked dies: those that are
+ * to look for work when the present event has been handled.
  *
  * Other rooms make flash commands, queue them, and ask how busy a die is. flow
  * starts commands, and takes those that have ended. gc says which dies collect.
- * nand asks causes and core.
+ * nand calls causes and core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,10 @@
 #include "core/state.h"
 #include "turns/state.h"
 
-/* The owner of a flash command: the room that made it, and hears of its end. */
+/*
+ * The owner of a flash command: the room that made the command and is called
+ * when it ends.
+ */
 typedef enum {
     OWNER_READ,    /* flow: a read for a command of the host */
     OWNER_RMW,     /* buffer: the rest of a unit that was written in part */
@@ -111,7 +114,10 @@ typedef struct {
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==
                 SCARP_CACHE_LINE);
 
-/* The queues of a channel. Waiters of WAIT_GC go before those of WAIT_ANY. */
+/*
+ * The queues of a channel. Those in WAIT_GC go before those in WAIT_ANY
+ * (controller.gc_first_on_channel).
+ */
 enum { WAIT_GC, WAIT_ANY, WAIT__COUNT };
 
 typedef struct {

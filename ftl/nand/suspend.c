@@ -1,7 +1,8 @@
 /*
- * Program and erase suspend: a read that waits stops the array. The suspended
- * command goes on when no read waits any longer, or when reads have passed it,
- * or another waiter of the die, over to the limit.
+ * Program and erase suspend: a waiting read interrupts the array. The suspended
+ * command goes on when no read waits any longer. It also goes on when reads
+ * have passed it, or another waiter of the die, as often as
+ * controller.reads_first_limit allows.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,8 +10,8 @@
 
 #ifdef SCARP_CHECKED
 /*
- * True when a read waits and the current command is of a kind that can be
- * suspended. Only marks ask this.
+ * True when a waiting read could suspend the current command, limits aside.
+ * Only marks (counters of rare states, in checked builds) ask this.
  */
 static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 {
@@ -69,7 +70,7 @@ bool scarp_may_suspend(const ScarpDrive *drive, uint32_t index)
 void scarp_suspend(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->nand.die[index];
-    /* a suspend begins no earlier than the array time */
+    /* while the data is loaded, the suspend waits for the array to begin */
     int64_t at_ns = MAX(scarp_time_ns(drive), die->array_begin_ns);
 
     scarp_mark_if(drive, program_suspended,

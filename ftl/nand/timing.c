@@ -68,8 +68,9 @@ void scarp_timing_clear(ScarpDrive *drive)
 }
 
 /*
- * Returns a page with the same array times as ppn. If all pages of a block are
- * alike, that is page 0, whose times are in the processor's cache.
+ * Returns a page that takes as long as ppn, to look up times. If all pages of a
+ * block take equally long, that is always page 0, whose times stay in the
+ * processor's cache.
  */
 static uint32_t page_in_time(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -95,7 +96,7 @@ static inline int64_t of_command(const ScarpDrive *drive,
     }
 }
 
-/* Planes of a group work at the same time, so the slowest counts. */
+/* The planes of a group work at the same time, so the slowest page counts. */
 int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group)
 {
     int64_t longest = of_command(drive, group);

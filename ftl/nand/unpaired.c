@@ -1,6 +1,7 @@
 /*
- * Programs whose page is programmed, and which count only when the other pages
- * of the same cells are programmed, too (ftl.paired_pages=pad).
+ * Programs that wait for the other pages of their cells (ftl.paired_pages=pad).
+ * The page is programmed, but a later program of the same cells could still
+ * destroy it. So the program counts only when the cells are full.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
