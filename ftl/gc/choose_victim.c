@@ -1,5 +1,6 @@
 /*
- * The choice of a victim: the victim policy's, unless wear is too uneven.
+ * Chooses a victim block: the victim policy's choice, or a little-worn block if
+ * wear is too uneven.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -67,9 +68,9 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)
 }
 
 /*
- * A block is full as soon as its last page is given to a program. Until that
- * program has ended nobody knows the block's valid units, so the block must not
- * be collected.
+ * A block is full as soon as its last page is given to a program. Its valid
+ * bits are complete only when that program has ended, so until then the block
+ * must not be collected.
  */
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
 {

@@ -1,14 +1,15 @@
 /*
- * The time that a collection costs, for policies that weigh it against commands
- * (hios-isca14 §4 needs the cost for every request in its queue).
+ * The time that a collection takes. Some policies compare it with the time of
+ * host commands (hios-isca14 §4 does so for every request in its queue).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/internal.h"
 
 /*
- * Returns the time of a valid page's move where a page is a unit, and each takes
- * as long; 0: pages differ.
+ * Returns the time to move one valid page, if units are as large as pages and
+ * all pages are equally fast. Otherwise returns 0, as each page has to be
+ * looked at.
  */
 static int64_t each_move_ns(const ScarpDrive *drive)
 {

@@ -1,5 +1,5 @@
 /*
- * The start and the end of the room gc, and functions over all of its jobs.
+ * Creates and frees the state of gc, and has functions over all of its jobs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

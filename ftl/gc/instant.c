@@ -1,5 +1,5 @@
 /*
- * Collections that take no time: for ageing, and for pacing `ideal`.
+ * Collections in zero time, for ageing and for the pacing policy `ideal`.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,8 +12,8 @@ typedef struct {
 } Copies;
 
 /*
- * Copies the n valid units from[], in the order of their pages, to pages of
- * plane. All are of one block.
+ * Copies the n valid units from[] of one block, in this order, to new pages of
+ * plane.
  */
 static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
                  Copies *copies, const uint32_t *from, uint32_t n)
@@ -39,8 +39,8 @@ static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
 }
 
 /*
- * Fills the cells of the last copy with pages without data, as pad_pairs() of
- * gc/job.c does.
+ * Programs pages without data until no page shares flash cells with the last
+ * copy, as pad_pairs() of gc/job.c does.
  */
 static void pad_pairs(ScarpDrive *drive, uint32_t p)
 {

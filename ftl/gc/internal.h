@@ -13,10 +13,13 @@ static inline ScarpCopy *scarp_copy_of(ScarpUnit *unit)
     return (ScarpCopy *)unit;
 }
 
-/* Tells observers that a victim was collected, or a merge done. */
+/*
+ * Reports to observers, such as a log, that a collection or a merge has ended.
+ */
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);
 /*
- * Returns how many erases the merge has left that the pacing has not granted.
+ * Returns how many blocks the merge still has to erase for which the pacing
+ * policy has not given permission.
  */
 static inline uint32_t scarp_gc_merge_erases_left(const ScarpDrive *drive,
                                                   const ScarpGcJob *job)
@@ -26,8 +29,8 @@ static inline uint32_t scarp_gc_merge_erases_left(const ScarpDrive *drive,
 }
 
 /*
- * True when all units have moved, and the job waits until the pacing grants the
- * erase of its victim, or the next erase of a merge.
+ * True when the job has copied all units, and waits until the pacing policy
+ * permits its next erase.
  */
 static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
                                          const ScarpGcJob *job)
@@ -41,14 +44,18 @@ static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
                             !scarp_block_valid(drive, job->victim);
 }
 
-/* Takes the job's next steps, as many as its window and its grants allow. */
+/*
+ * Takes the job's next steps. The window of pages, and the pages and erases
+ * that the pacing policy has permitted, limit how many.
+ */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
 /* Takes one of the job's moves_left: a page begins to move. */
 void scarp_gc_count_move(ScarpDrive *drive, ScarpGcJob *job);
 
 /*
- * gc/job.c: begin a job of any kind, end it, and erase job->victim. The caller
- * of scarp_gc_run() has set origin, plane and victim.
+ * gc/job.c: scarp_gc_run() begins a job of any kind, of which the caller has
+ * set origin, plane and victim. scarp_gc_finish() ends it. scarp_gc_erase()
+ * erases job->victim.
  */
 void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job);
@@ -57,9 +64,9 @@ void scarp_gc_erase(ScarpDrive *drive, ScarpGcJob *job);
 /* gc/merge.c: True when a merge is due in the plane. */
 bool scarp_gc_merge_due(const ScarpDrive *drive, uint32_t plane);
 /*
- * Starts a merge that makes room for a program that waits in the plane. If none
- * waits, starts one for lpn, or, with SCARP_NONE, any that frees a block.
- * Returns false if the mapping has no merge to offer.
+ * Starts a merge that makes room for the plane's first waiting program. If none
+ * waits, starts a merge for lpn, or, if lpn is SCARP_NONE, one that frees a
+ * block. Returns false if the mapping finds no merge.
  */
 bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                           ScarpOrigin origin);
@@ -70,8 +77,8 @@ void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
 int64_t scarp_gc_merge_left_ns(const ScarpDrive *drive, const ScarpGcJob *job);
 
 /*
- * gc/reclaim.c: returns the lpn for which a merge has to make room before the
- * write, or SCARP_NONE if none has to.
+ * gc/reclaim.c: returns the LPN for which a merge has to make room before the
+ * write, or SCARP_NONE if the write has room.
  */
 uint32_t scarp_gc_write_lpn(const ScarpDrive *drive,
                             const ScarpGcWrite *write);
@@ -94,28 +101,31 @@ uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
                              uint32_t *erases);
 
 /*
- * gc/room.c: true when the mapping has room for the entries that a collection
- * of the victim changes.
+ * gc/room.c: true when the controller's RAM has room for the mapping entries
+ * that a collection of the victim changes (ftl.mapping=demand).
  */
 bool scarp_gc_has_room(ScarpDrive *drive, uint32_t plane, uint32_t victim);
 /*
- * gc/trigger.c: returns the oldest program, of the host or of translation
- * units, that gets its page by the plane's collection, or NULL.
+ * gc/trigger.c: returns the oldest program, of host data or of translation
+ * units, that has no page until the plane has collected, or NULL.
  */
 const ScarpFlashCmd *scarp_gc_in_need(const ScarpDrive *drive, uint32_t plane);
 /*
- * gc/trigger.c: returns the plane's next program of the host if it has no page,
- * else NULL.
+ * gc/trigger.c: returns the first host program in the plane's queue if there is
+ * no page for it, else NULL.
  */
 const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                              uint32_t plane);
 
 /*
- * gc/staging.c: puts a unit that was read into the packer of the plane that it
- * moves to.
+ * gc/staging.c: adds a unit that was read to the packer (the page under
+ * construction) of the plane that it moves to.
  */
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);
-/* Programs the job's units that still wait in packers until a page is full. */
+/*
+ * Programs the pages under construction that have units of the job, even if
+ * they are not full.
+ */
 void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * The collection of one victim: valid units move page by page, then the block
- * is erased.
+ * The job that collects one victim: copies its valid units page by page, and
+ * then erases the block.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,8 +12,8 @@
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job)
 {
     /*
-     * A job ahead of time moves pages, but collects no victim. So observers are
-     * not told of it.
+     * Work ahead of time copies pages but erases no victim, so it is not
+     * reported as a collection.
      */
     if (drive->observer.gc_done && job->origin == SCARP_ORIGIN_GC) {
         ScarpGcRun run = {
@@ -71,8 +71,8 @@ static uint32_t victim_lpn(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
 }
 
 /*
- * Starts to read the victim's valid units in one page. Returns false if the
- * page has none.
+ * Queues the read of the victim's valid units in one page. Returns false if
+ * that page has none.
  */
 static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
 {
@@ -103,8 +103,8 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
         return false;
     }
     /*
-     * Copyback programs the whole page register, stale units included. So
-     * copyback is used only if all units of the page are valid.
+     * A copyback programs the whole page, so stale units in it would be copied,
+     * too. It is used only if all units of the page are valid.
      */
     copyback = drive->scheme.place->copyback && n == drive->geo.units_per_page;
     scarp_mark_if(drive, copyback_of_part,
@@ -230,8 +230,9 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
     }
     if (job->units_out) {
         /*
-         * Without another step coming, the units that wait for a full page are
-         * programmed now. Otherwise units of the next step may fill the page.
+         * If no further page will be read soon, the pages under construction
+         * are programmed now. Otherwise they wait, as units of the next page
+         * may fill them.
          */
         if (job->moves_left || job->origin == SCARP_ORIGIN_PREMIGRATE ||
             scarp_block_valid(drive, job->victim) <= job->units_out) {
@@ -406,8 +407,8 @@ static void read_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 
 /*
  * Advances the job when one of its programs has ended. The program may have run
- * at another die: if the job's step is over, the job's own die is kicked to
- * look for the next step.
+ * at another die. If the job may not read more pages now, the victim's own die
+ * has to look for its next command.
  */
 static inline void go_on(ScarpDrive *drive, ScarpGcJob *job)
 {

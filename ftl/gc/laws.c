@@ -1,11 +1,11 @@
 /*
- * Laws of collections, which are checked by counting anew.
+ * Invariants of gc. Checked builds prove them by counting anew.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/ops.h"
 
-/* Returns how many programs in the plane's queue have a promised page. */
+/* Returns how many programs of gc in the plane's queue have a page reserved. */
 static uint32_t count_programs(const ScarpDrive *drive, uint32_t p)
 {
     uint32_t n = 0;
@@ -28,7 +28,10 @@ bool scarp_gc_laws(const ScarpDrive *drive, uint32_t p, GError **error)
         return scarp_law_differs(error, "promised pages of plane", p, promised,
                                  found);
     }
-    /* Other writers must have left enough pages for all promises. */
+    /*
+     * The plane must have a page left for each reservation, whatever the host
+     * wrote.
+     */
     return promised <= scarp_plane_collection_pages(drive, p) ||
            scarp_law_differs(error, "pages to keep promises of plane", p,
                              scarp_plane_collection_pages(drive, p), promised);

@@ -1,8 +1,9 @@
 /*
- * Merges: jobs whose steps the mapping plans. The mapping names the pages to
- * copy, in their order. Each is read, and programmed where the mapping wants
- * it. A page without data is programmed where an unmapped page lies before
- * others. In the end blocks are erased.
+ * Merges, which are jobs of which the mapping plans the steps. It names the
+ * pages to copy in order. Each page is read, and programmed to the page that
+ * the mapping chooses. Where an unmapped page lies before others, a page
+ * without data is programmed to keep the offsets. At last the old blocks are
+ * erased.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -115,8 +116,8 @@ static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * Changes the mapping, as all copies are on flash now. Returns false if the
- * next step is an erase that the pacing has not granted.
+ * Called when all copies are on flash: maps them. Returns false if the merge
+ * must wait until the pacing policy permits its next erase.
  */
 static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -134,8 +135,8 @@ static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * Takes the merge's next step. Its pages are copied in their order, one after
- * the other, whatever window the placement has.
+ * Takes the merge's next step. A merge copies one page at a time, in order,
+ * whatever window of pages the placement policy has.
  */
 void scarp_gc_merge_advance(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -202,8 +203,9 @@ void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
         scarp_media_check_lpn(drive, scarp_copy_of(unit)->source_ppn,
                               scarp_unit_lpn(unit));
         /*
-         * A stale unit is programmed, too: without it the pages behind would
-         * come to wrong offsets.
+         * A unit that the host wrote anew meanwhile is programmed all the same.
+         * If it were left out, the next pages would be programmed at wrong
+         * offsets.
          */
         program(drive, job, unit);
         return;

@@ -1,5 +1,5 @@
 /*
- * Functions of gc for other rooms.
+ * The functions of gc that other directories of ftl/ may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,22 +16,23 @@ void scarp_gc_clear(ScarpDrive *drive);
 /* ---- When: gc/trigger.c ------------------------------------------------- */
 
 /*
- * True when a collection of the plane is due: it is short of free blocks
- * (during a hold: it has one left at most) or of blocks for translation units,
- * or a program waits there for a merge.
+ * True when garbage collection is due in the plane: it has too few free blocks,
+ * or too few blocks for translation units, or a program waits there for a
+ * merge. During scarp_hold_collections(), it has too few free blocks only if at
+ * most one is left.
  */
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /*
- * Returns the die's plane that must collect first, or SCARP_NONE: of the planes
- * that are due, the one in which a program has waited longest for a page.
- * Otherwise that program would starve while other programs of the die keep the
- * other planes due.
+ * Returns the plane of the die that must collect first, or SCARP_NONE. Of the
+ * planes in which collection is due, it is the one in which a program has
+ * waited longest for a page. In another order, that program could wait for ever
+ * while programs make collection due again and again in the die's other planes.
  */
 uint32_t scarp_gc_longest_in_need(const ScarpDrive *drive, uint32_t die);
 /*
- * True when the plane's collection must not be put off: at most floor spare
- * blocks are left, a program of the host waits there for a merge, or programs
- * of translation units wait for a collection of these.
+ * True when collection in the plane must not be delayed, because at most
+ * `floor` free blocks are unreserved there, or because a program waits for a
+ * merge or for a collection of translation units.
  */
 static inline bool scarp_gc_is_urgent(const ScarpDrive *drive, uint32_t plane,
                                       uint64_t floor)
@@ -41,8 +42,8 @@ static inline bool scarp_gc_is_urgent(const ScarpDrive *drive, uint32_t plane,
            scarp_map_is_stuck(drive, plane);
 }
 /*
- * Called before the die chooses its next command: starts collections that are
- * due.
+ * Called before the die chooses its next command: the pacing policy starts the
+ * collections that are due.
  */
 static inline void scarp_gc_check(ScarpDrive *drive, uint32_t die)
 {
@@ -55,8 +56,8 @@ static inline void scarp_gc_check(ScarpDrive *drive, uint32_t die)
  */
 bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die);
 /*
- * Called when the die has nothing to do and collects nothing: works ahead of
- * time.
+ * Called when the die has no command and no collection. The drive's policy for
+ * work ahead of time (AXIS_AHEAD) may then start some.
  */
 static inline void scarp_gc_idle(ScarpDrive *drive, uint32_t die)
 {
@@ -65,20 +66,20 @@ static inline void scarp_gc_idle(ScarpDrive *drive, uint32_t die)
     }
 }
 /*
- * Called when the hold on collections has ended: makes every die look for
+ * Called when scarp_hold_collections() has run out: all dies look for
  * collections that are due.
  */
 void scarp_gc_hold_ended(ScarpDrive *drive);
 /* Implement scarp_hold_collections() and scarp_collect_now(). */
 void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns);
 uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks);
-/* Starts one collection of the die, if one is due and none runs. */
+/* Starts a collection in one plane of the die, if one is due and none runs. */
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);
 
 /*
- * Returns the pacing's answer whose turn it is at the die: the host's, or a
- * collection's. Without a collection at the die, or a command of one, it is the
- * host's.
+ * Asks the pacing policy whether the die's next command is the host's or a
+ * collection's. If the die neither collects nor has a queued command of a
+ * collection, the answer is the host's.
  */
 static inline ScarpTurn scarp_gc_turn(ScarpDrive *drive, uint32_t die)
 {
@@ -90,15 +91,15 @@ static inline ScarpTurn scarp_gc_turn(ScarpDrive *drive, uint32_t die)
     }
     turn = drive->scheme.pacing->turn(drive, die);
     /*
-     * The host is held only while the die itself collects, not for copies of
-     * another die's collection.
+     * Copies of another die's collection must not stop the host's commands here
+     * (TURN_HELD). They only go first (TURN_GC).
      */
     return turn == TURN_HELD && !collects ? TURN_GC : turn;
 }
 
 /*
- * True when the die collects, and the host's commands go only if no command of
- * the collection can, or not at all.
+ * True when the die collects, and the pacing policy does not let the host's
+ * commands go first.
  */
 static inline bool scarp_gc_delays(ScarpDrive *drive, uint32_t die)
 {
@@ -107,8 +108,8 @@ static inline bool scarp_gc_delays(ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * True when the die collects, and none of the host's commands goes before the
- * collection has ended.
+ * True when the die collects, and the pacing policy lets no host command go
+ * until the collection has ended.
  */
 static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
 {
@@ -131,13 +132,14 @@ bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job);
 /* ---- Jobs: gc/job.c ----------------------------------------------------- */
 
 /*
- * Starts a collection, or a merge, of the plane. Returns false if one runs
- * there, if there is no victim, or if the mapping has no room for its changes.
+ * Starts a collection, or a merge, in the plane. Returns false if one runs
+ * there already, if there is no victim, or if RAM has no room for the mapping
+ * entries that it would change.
  */
 bool scarp_gc_start(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
 /*
- * Starts to move one page of victim, a full block. The plane must not be
- * collecting.
+ * Starts to copy one page of the full block `victim` elsewhere, ahead of time.
+ * No job may run in the plane.
  */
 void scarp_gc_premigrate(ScarpDrive *drive, uint32_t plane, uint32_t victim);
 
@@ -157,11 +159,15 @@ static inline uint32_t scarp_gc_job_plane(const ScarpGcJob *job)
     return job->plane;
 }
 
-/* Lets every running collection go on to its end without grants. */
+/*
+ * Lets every running job go on to its end without further permission of the
+ * pacing policy.
+ */
 void scarp_gc_release_all(ScarpDrive *drive);
 /*
- * Lets the running collections, but not work ahead of time, go on to their ends
- * without grants, as the scheme has changed.
+ * Called when the drive's policies change: lets every running collection go on
+ * to its end without further permission of the pacing policy. Work ahead of
+ * time is left as it is.
  */
 void scarp_gc_release_due(ScarpDrive *drive);
 /* True when no collection runs. */
@@ -199,26 +205,28 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 bool scarp_gc_owes_host(const ScarpDrive *drive, uint32_t die);
 
 /*
- * gc/instant.c: collects one victim, or merges, without time. Returns false if
- * nothing can be collected there now.
+ * gc/instant.c: collects one victim, or does one merge, in zero time. Returns
+ * false if the plane has nothing to collect at the moment.
  */
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);
 /*
- * Merges without time until lpn's next page can be programmed. Returns false if
- * no merge can achieve that.
+ * Merges blocks in zero time until the plane has a page for lpn. Returns false
+ * if no merge can make room.
  */
 bool scarp_gc_make_room(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 
 /* ---- Costs: gc/cost.c --------------------------------------------------- */
 
 /*
- * Returns the time of a collection of the plane's block with the fewest valid
- * units, or 0 if no block is worth it. The die is taken to do nothing else, and
- * each page to stay in its plane. The function looks at each page of the block.
+ * Returns the time that it takes to collect the plane's full block with the
+ * fewest valid units, or 0 if no block is worth it. The result assumes that the
+ * die does nothing else, and that all copies stay in the plane. The call is
+ * slow, as it may look at each page of the block.
  */
 int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t plane);
 /*
- * Returns how long the die's collections still take, if nothing disturbs them.
+ * Returns how long the running jobs of the die still take if no other command
+ * comes between.
  */
 int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 
@@ -300,24 +308,23 @@ int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
 
 /* ---- A power cut -------------------------------------------------------- */
 
-/*
- * Returns the PPN that a unit was copied from. The unit is in a program of gc.
- */
+/* Returns the PPN that a unit in a program of gc was copied from. */
 uint32_t scarp_gc_copied_from(const ScarpUnit *unit);
 
 /* ---- Laws: gc/laws.c ---------------------------------------------------- */
 
 /*
- * Checks that the promised pages of the plane add up, and that it has pages for
- * all of them.
+ * Checks that the plane's counter of reserved pages (scarp_plane_promise())
+ * equals the number of those who have reserved one, and that the plane has so
+ * many pages left.
  */
 bool scarp_gc_laws(const ScarpDrive *drive, uint32_t plane, GError **error);
 
 /* ---- Helpers for gc's policies ------------------------------------------ */
 
 /*
- * Lets a collection move so many pages from now on. UINT32_MAX: the collection
- * goes on to its end without grants.
+ * Permits the job to move so many more pages. UINT32_MAX: the job may go on to
+ * its end, erase included.
  */
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages);
 /*

@@ -1,11 +1,13 @@
 /*
- * gc: garbage collection. Owns the jobs, at most one a plane, the packers of
- * relocated units, and which planes and dies collect.
+ * gc: garbage collection. It owns the jobs (a job collects one victim block, or
+ * does one merge; a plane has at most one), the packers (pages under
+ * construction) of relocated units, and the counts of jobs at each die.
  *
- * Its policies choose when (pacing_*.c, ahead_*.c), which block (victim_*.c)
- * and where to (place_*.c). Other rooms ask what a collection costs, whether
- * one holds a die, and to collect now or not yet. gc asks map, pack, blocks,
- * media and nand, and tells nand which dies collect.
+ * Policies choose when to collect (pacing_*.c, ahead_*.c), which block
+ * (victim_*.c) and where to copy its units (place_*.c). Other directories of
+ * ftl/ ask gc what a collection costs, and whether one keeps a die busy, and
+ * they can start or delay collections. gc calls map, pack, blocks, media and
+ * nand, and tells nand which dies collect.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,10 +26,10 @@ typedef struct {
 } ScarpCopy;
 
 /*
- * The collection of one victim, or a merge. A plane has at most one job. The
- * job reads the victim page by page. At most `window` pages (ScarpPlaceOps) are
- * between the start of their read and the end of their program. When no unit is
- * on its way any longer, the job erases the victim.
+ * A job: the collection of one victim block, or a merge. It reads the victim
+ * page by page. At most `window` pages (ScarpPlaceOps) are between the start of
+ * their read and the end of their program. When all valid units have been
+ * copied, the job erases the victim.
  */
 struct ScarpGcJob {
     ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */

@@ -12,8 +12,8 @@
 #include "recovery/internal.h"
 
 /*
- * The bytes of a unit's spare area: its LPN, its version, and whether its page
- * has data, parity or translation units.
+ * The bytes of a unit's spare area, which has its LPN, its version, and the
+ * role of its page (such as data or parity).
  */
 enum { SPARE_BYTES = 16 };
 
