@@ -53,6 +53,7 @@ with atheris.instrument_imports(include=["scarplib", "tarfile"]) if FUZZES else 
         drives,
         file_system,
         fio,
+        fio_figures,
         guest_drive_join,
         lateness,
         replayed,
@@ -118,10 +119,10 @@ def logs(data: bytes) -> None:
 
 def of_fio(data: bytes) -> None:
     found = fio.load_fio(written(data))
-    fio.written_bytes(found)
-    for direction in ("read", "write", "sync"):
-        fio.fio_direction(found, direction)
-        fio.share_later(found, direction, 1000)
+    fio_figures.written_bytes(found)
+    fio_figures.summed_up(found)
+    for direction in fio.DIRECTIONS:
+        fio_figures.share_later(found, direction, 1000)
 
 
 def of_own_fio(data: bytes) -> None:

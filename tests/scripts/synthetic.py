@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import random
 import struct
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from scarplib.device_logs import log_page
 from scarplib.device_logs.command_log import CAUSES
+from scarplib.results import fio
+from scarplib.results.fio_figures import figures
 
 BEGIN_NS = 5_000_000_000
 READ_NS, WRITE_NS, GC_NS = 80_000, 700_000, 9_000_000
@@ -35,6 +38,19 @@ def stats_page(scheme: str, now_ns: int, values: dict[str, int]) -> bytes:
     names = log_page.fields()
     head = struct.pack("<8sIIQQ32s", b"SCARPST1", 1, len(names), now_ns, 0, scheme.encode())
     return head + struct.pack(f"<{len(names)}Q", *(values.get(name, 0) for name in names))
+
+
+def fio_run(*jobs: dict[str, Any]) -> fio.FioRun:
+    """What is loaded of fio's JSON with these jobs."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "fio.json"
+        path.write_text(json.dumps({"jobs": list(jobs)}))
+        return fio.load_fio(path)
+
+
+def fio_figures(direction: str, *jobs: dict[str, Any]) -> dict[str, Any] | None:
+    """One direction of these jobs of fio's JSON, as a summary has it."""
+    return figures(fio_run(*jobs).jobs, direction)
 
 
 def fio_part(latencies: list[int], seconds: float) -> dict[str, Any]:
@@ -98,6 +114,7 @@ def write_scheme(folder: Path, scheme: str, count: int = 4000, gc: bool = True) 
     job = {
         "jobname": "mixed",
         "error": 0,
+        "job options": {"direct": "1"},
         "read": fio_part(latencies[0], seconds),
         "write": fio_part(latencies[1], seconds),
     }

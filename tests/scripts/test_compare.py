@@ -22,7 +22,7 @@ from scarplib import cli  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest.job import check_job_file  # noqa: E402
 from scarplib.results import summary  # noqa: E402
-from scarplib.results.fio import share_later  # noqa: E402
+from scarplib.results.fio_figures import share_later  # noqa: E402
 from scarplib.runs import compare_papers, run  # noqa: E402
 from scarplib.runs import folder as folders  # noqa: E402
 
@@ -134,7 +134,8 @@ class Page(unittest.TestCase):
         names = re.findall(r"`(\S+)` \d+\.\d\d % of reads, \d+\.\d\d % of writes", said[0])
         self.assertEqual(tuple(names), compare_papers.PAIRS[-1].schemes)
         bins = {"29000000": 6, "30000000": 1, "30000001": 2, "90000000": 1}
-        fio = {"jobs": [{"read": {"lat_ns": {"bins": bins}}}, {"read": {"lat_ns": {"bins": bins}}}]}
+        part = {"total_ios": 10, "lat_ns": {"bins": bins}}
+        fio = synthetic.fio_run({"read": part}, {"read": part})
         self.assertEqual(share_later(fio, "read", 30_000_000), 0.3)
         self.assertIsNone(share_later(fio, "write", 30_000_000))
 

@@ -32,6 +32,7 @@ from scarplib.results import (  # noqa: E402
     drives,
     file_system,
     fio,
+    fio_figures,
     replayed,
     script,
     table,
@@ -96,7 +97,7 @@ class HostileFiles(Refused):
         """It may be told to keep none; and a name may have any bytes."""
         text = json.dumps(job(read={"total_ios": 2, "iops": 1.5})).replace('"a"', '"a\xff"')
         found = fio.load_fio(self.file("fio.json", text.encode("latin-1")))
-        part = fio.fio_direction(found, "read")
+        part = fio_figures.figures(found.jobs, "read")
         assert part
         self.assertEqual((part["count"], part["mean_ns"], part["max_ns"]), (2, 0, 0))
 

@@ -120,7 +120,7 @@ def measure(folder: Path, flash: bool, depth: int = 32) -> float:
         raise UserError(problem)
     assert result.results
     fio = load_fio(result.results / "fio.json")
-    ios: int = sum(job[part]["total_ios"] for job in fio["jobs"] for part in ("read", "write"))
+    ios = sum(part.ios for job in fio.jobs for part in job.parts.values())
     if ios != LENGTHS[1]:
         raise UserError(f"{folder.name}: fio did {ios} I/Os of {LENGTHS[1]}")
     short, long = clock.seconds()

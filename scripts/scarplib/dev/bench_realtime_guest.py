@@ -23,7 +23,8 @@ from scarplib.guest import realtime, vm
 from scarplib.guest.host_load import host_ticks
 from scarplib.guest.job import environment, get_stats
 from scarplib.paths import DEVICES, FIO_JOBS, OUT
-from scarplib.results.fio import fio_direction, load_fio
+from scarplib.results.fio import load_fio
+from scarplib.results.fio_figures import figures
 from scarplib.runs import run
 
 AGE = 900
@@ -67,7 +68,7 @@ def task_text(rounds: int, seconds: int) -> str:
 
 def _fio(path: Path) -> tuple[int, float]:
     """How many reads, and their mean."""
-    found = fio_direction(load_fio(path), "read")
+    found = figures(load_fio(path).jobs, "read")
     if not found:
         raise LogError(f"{path}: no reads")
     return found["count"], found["mean_ns"]

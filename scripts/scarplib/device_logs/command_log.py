@@ -7,8 +7,8 @@ Its columns are described in docs/logs.md; the writers are hw/flash-log.c and ft
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import compress
 from operator import sub
 from pathlib import Path
@@ -19,7 +19,7 @@ from scarplib.device_logs.log_file import Layout, LogError, chunks, rows
 
 # The order of ScarpOp.
 OPS = ("read", "write", "write_zeroes", "deallocate", "flush")
-READ, WRITE = 0, 1
+READ, WRITE, DEALLOCATE, FLUSH = 0, 1, 3, 4
 CAUSES = engine_tables.causes()
 
 LAYOUT = Layout(
@@ -77,6 +77,23 @@ class Commands:
     def latencies(self, op: int) -> list[int]:
         """Nanoseconds from submission to completion."""
         return [self.complete[i] - self.submit[i] for i in self.indices(op)]
+
+    def select(self, wanted: Sequence[bool]) -> Commands:
+        """Those of them that are wanted, in the same order."""
+        if all(wanted):
+            return self
+
+        def chosen(column: Any) -> Any:
+            kept = compress(column, wanted)
+            return (
+                bytearray(kept) if isinstance(column, bytearray) else array(column.typecode, kept)
+            )
+
+        columns = {x.name: getattr(self, x.name) for x in fields(self) if x.name != "causes"}
+        return Commands(
+            **{name: chosen(column) for name, column in columns.items()},
+            causes=[chosen(column) for column in self.causes],
+        )
 
 
 def command_rows(path: Path) -> Iterator[tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from scarplib.build.qemu import QemuBuild
 from scarplib.device_logs import changes, log_page
 from scarplib.drive import image_file
 from scarplib.errors import UserError, printable
-from scarplib.guest import block_trace, shipped, vm
+from scarplib.guest import block_trace, clock, shipped, vm
 from scarplib.guest.image import GuestImage
 from scarplib.guest.realtime import RealTime, on_clock
 from scarplib.guest.user_task import BEGIN_WRITTEN, UserTask
@@ -114,12 +114,14 @@ def task_text(
     start: image_file.DriveImage | None = None,
     placed: bool = False,
     switches_speed: bool = True,
+    timed: bool = False,
 ) -> str:
     """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone.
 
     `start`: the image that the drive begins from; otherwise it is `age` thousandths full.
     `placed`: the job may place its writes, which only commands that are passed through can.
-    `switches_speed`: only a drive whose queues are on the virtual clock can.
+    `switches_speed`: only a drive whose queues are on the virtual clock can.  `timed`: it is asked
+    which part of the job ran when.
     """
     lines = ["set -e", *environment(age, start, placed)]
     lines += [] if switches_speed else [_WAIT_LONGER]
@@ -131,6 +133,7 @@ def task_text(
     lines += [f"echo '{MARK_BEGIN}'", FIO, f"echo '{MARK_END}'"]
     if flash:
         lines.append(get_stats("stats-end", realtime=realtime))
+        lines += clock.lines() if timed else []
     return "\n".join(lines) + "\n"
 
 
@@ -140,8 +143,9 @@ def user_text(
     age: int = 0,
     start: image_file.DriveImage | None = None,
     placed: bool = False,
+    timed: bool = False,
 ) -> str:
-    """The guest's script where something of it is the user's own."""
+    """The guest's script where something of it is the user's own; the rest as in task_text()."""
     begin = [f"echo '{MARK_BEGIN}'"]
     lines = ["set -e", *environment(age, start, placed), *user.setup()]
     lines += [set_speed(cpu_shift), *user.lay_out(), f"sh /scarp/{START}", *begin]
@@ -150,6 +154,7 @@ def user_text(
         *(user.run() or [f"{FIO} || {failed}"]),
         f"echo '{MARK_END}'",
         get_stats("stats-done", realtime=cpu_shift is None),
+        *(clock.lines() if timed else []),
         *(block_trace.end() if user.trace else []),
     ]
     # The file system's last writes are its own cost; and then nothing is in flight.
@@ -218,8 +223,9 @@ def run_job(
     drive = on_clock(job.realtime, drive, folder=job.out)
     files: dict[str, Path | bytes] = {"job.fio": job.fio_job} if job.fio_job else {}
     placed = job.handles > 0
+    timed = bool(job.fio_job) and clock.wanted(job.fio_job.read_text())
     if job.user:
-        task = user_text(job.cpu_shift, job.user, job.age, start, placed)
+        task = user_text(job.cpu_shift, job.user, job.age, start, placed, timed)
         files |= {**job.user.content(), START: start_text(bool(job.realtime)).encode()}
     else:
         task = task_text(
@@ -228,6 +234,7 @@ def run_job(
             start=start,
             placed=placed,
             switches_speed=job.virtual_queues,
+            timed=timed,
         )
     result = vm.run_guest(
         vm.GuestRun(

@@ -102,7 +102,12 @@ class Row:
             run = Path(self.file).stem.removeprefix("nvme_").replace("_", " beside ")
             return f"{'read' if 'read' in self.rw else 'write'} {run}"
         mix = " of mix" if self.mixed else ""
-        return f"{self.rw}{mix} {self.bs // KIB}k x {self.depth}"
+        return f"{self.rw}{mix} {_size_text(self.bs)} x {self.depth}"
+
+
+def _size_text(size: int) -> str:
+    """As fio takes it: 512, 1536, 4k."""
+    return f"{size}" if size % KIB else f"{size // KIB}k"
 
 
 def _bytes(text: str) -> int:

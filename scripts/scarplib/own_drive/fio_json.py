@@ -3,39 +3,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
+from scarplib.device_logs.log_file import LogError
 from scarplib.errors import UserError, printable
 from scarplib.own_drive.cited import LOADS, Row
+from scarplib.own_drive.fio_options import ignored
 from scarplib.own_drive.plan import KIB, MIB
+from scarplib.results.fio import FioRun, Job, Part, load_fio
 
 _SUFFIXES = {"k": KIB, "m": MIB, "g": 1024 * MIB}
 _POINTS = {"p50": "50.000000", "p90": "90.000000", "p99": "99.000000"}
 _MIXED = ("rw", "readwrite", "randrw")
 # These wait for each request, whatever `iodepth` says; psync is what fio takes by itself.
 _SYNCHRONOUS = ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap")
-# Each makes another load of it, which no description is asked to run.
-_UNLIKE = (
-    "bssplit",
-    "bsrange",
-    "fdatasync",
-    "fsync",
-    "latency_target",
-    "percentage_random",
-    "rate_process",
-    "thinktime",
-    "zonemode",
-)
-_USUAL = ("", "0", "none", "linear")
 # Jobs that are alike have percentiles that differ by no more; of others none can be told of all.
 ALIKE = 0.05
-# What numbers and lists without an end come to.
-_LARGE = (ArithmeticError, RecursionError)
 
 
 def size(text: str) -> int:
@@ -53,14 +39,9 @@ def _of_direction(text: str, write: bool) -> str:
     return parts[1] if write and len(parts) > 1 else parts[0]
 
 
-def _latencies(found: dict[str, Any]) -> tuple[float, dict[str, float]]:
-    """fio's total latencies if it was told to record their percentiles, else completions."""
-    for name in ("lat_ns", "clat_ns"):
-        points = found.get(name, {}).get("percentile", {})
-        if points:
-            have = {short: float(points[key]) for short, key in _POINTS.items() if key in points}
-            return float(found[name]["mean"]), have
-    return float(found.get("lat_ns", {}).get("mean", 0)), {}
+def _points(part: Part) -> dict[str, float]:
+    points = part.latencies.points
+    return {short: points[key] for short, key in _POINTS.items() if key in points}
 
 
 @dataclass(frozen=True)
@@ -70,7 +51,7 @@ class _Job:
     name: str
     group: str
     options: dict[str, str]
-    entries: list[dict[str, Any]]
+    entries: list[Job]
 
     def _number(self, key: str, usual: int) -> int:
         return int(self.options.get(key, usual))
@@ -96,13 +77,10 @@ class _Job:
         load = self.options.get("rw", "read")
         if load not in LOADS:
             raise UserError(f"job '{self.name}': rw={load}: must be one of {', '.join(LOADS)}")
-        for name in _UNLIKE:
-            if self.options.get(name, "") not in _USUAL:
-                raise UserError(
-                    f"job '{self.name}': {name}: a description is not asked for such a load"
-                )
-        if not self.options.get("random_distribution", "random").startswith("random"):
-            raise UserError(f"job '{self.name}': random_distribution: must be random")
+        if found := ignored(self.options):
+            raise UserError(
+                f"job '{self.name}': {', '.join(found)}: a description is not asked for such a load"
+            )
 
     def rate(self, write: bool, bs: int) -> int:
         """Bytes a second of each, as fio limits them; 0: no limit."""
@@ -110,7 +88,7 @@ class _Job:
         per_s = size(_of_direction(self.options.get("rate_iops", ""), write))
         return bytes_per_s or per_s * bs
 
-    def _points(self, found: Sequence[dict[str, float]]) -> dict[str, float]:
+    def _alike(self, found: Sequence[dict[str, float]]) -> dict[str, float]:
         points = {}
         for name in _POINTS:
             values = [one[name] for one in found if name in one]
@@ -121,10 +99,8 @@ class _Job:
     def row(self, kind: str, file: str, mixed: int) -> Row:
         """Of one direction: rates add up, and percentiles are those of each if they are alike."""
         write = kind == "write"
-        done = [one[kind] for one in self.entries if one[kind]["total_ios"]]
-        count = sum(one["total_ios"] for one in done)
-        seen = [_latencies(one) for one in done]
-        weights = [one["total_ios"] / count for one in done]
+        done = [job.parts[kind] for job in self.entries if kind in job.parts]
+        count = sum(part.ios for part in done)
         order = "rand" if self.options.get("rw", "").startswith("rand") else ""
         bs = size(_of_direction(self.options.get("bs", "4k"), write))
         return Row(
@@ -135,10 +111,10 @@ class _Job:
             depth=self.depth,
             jobs=self.jobs,
             rate=self.rate(write, bs),
-            iops=sum(float(one["iops"]) for one in done),
-            kib_per_s=sum(float(one["bw"]) for one in done),
-            mean=sum(one[0] * weight for one, weight in zip(seen, weights, strict=True)),
-            points=self._points([one[1] for one in seen]),
+            iops=sum(part.iops for part in done),
+            kib_per_s=sum(part.kib_per_s for part in done),
+            mean=sum(part.latencies.mean * (part.ios / count) for part in done),
+            points=self._alike([_points(part) for part in done]),
             mixed=mixed,
             n=count,
         )
@@ -147,7 +123,8 @@ class _Job:
         """One for each direction in which it did anything."""
         self.check()
         counts = {
-            kind: sum(one[kind]["total_ios"] for one in self.entries) for kind in ("read", "write")
+            kind: sum(job.parts[kind].ios for job in self.entries if kind in job.parts)
+            for kind in ("read", "write")
         }
         mixed = 0
         if all(counts.values()):
@@ -161,15 +138,12 @@ class _Job:
         return found
 
 
-def _jobs(whole: dict[str, Any]) -> list[_Job]:
+def _jobs(run: FioRun) -> list[_Job]:
     """Entries of the same name and group are one job."""
     found: dict[tuple[str, str], _Job] = {}
-    for number, entry in enumerate(whole["jobs"], 1):
-        options = {**whole.get("global options", {}), **entry["job options"]}
-        name = str(entry.get("jobname", number))
-        group = str(entry.get("groupid", f"of job {number}"))
-        new = _Job(printable(name), printable(group), options, [])
-        found.setdefault((name, group), new).entries.append(entry)
+    for job in run.jobs:
+        new = _Job(job.name, job.group, job.options, [])
+        found.setdefault((job.name, job.group), new).entries.append(job)
     return list(found.values())
 
 
@@ -179,26 +153,31 @@ def rows(path: Path) -> list[Row]:
     fio begins a group where a job waits for those before it (`stonewall`).
     """
     try:
-        whole = json.loads(path.read_text())
-        found: list[Row] = []
-        taken: dict[tuple[str, str], str] = {}
-        for job in _jobs(whole):
-            own = job.rows(f"{path.name}, group {job.group}")
-            for row in own:
-                kind = "writes" if "write" in row.rw else "reads"
-                other = taken.setdefault((job.group, kind), job.name)
-                if other != job.name:
-                    raise UserError(
-                        f"jobs '{other}' and '{job.name}' ran at once, and both have {kind}: only "
-                        "one job of a kind is told from others; `stonewall` lets them take turns"
-                    )
-            found += own
-        return found
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from error
+        return _rows(load_fio(path), path.name)
+    except LogError as error:
+        raise UserError(str(error)) from error
     except UserError as error:
         raise UserError(f"{path}: {printable(str(error))}") from error
-    except (ValueError, LookupError, TypeError, AttributeError, *_LARGE) as error:
+    except (ValueError, LookupError, ArithmeticError) as error:
         # The repr of one that text has may have all of the file.
         why = printable(f"{type(error).__name__}: {error}")
         raise UserError(f"{path}: is no JSON of fio's: {why}") from error
+
+
+def _rows(run: FioRun, file: str) -> list[Row]:
+    found: list[Row] = []
+    taken: dict[tuple[str, str], str] = {}
+    for job in _jobs(run):
+        own = job.rows(f"{file}, group {job.group}")
+        for row in own:
+            kind = "writes" if "write" in row.rw else "reads"
+            other = taken.setdefault((job.group, kind), job.name)
+            if other != job.name:
+                raise UserError(
+                    f"jobs '{other}' and '{job.name}' ran at once, and both have {kind}: only "
+                    "one job of a kind is told from others; `stonewall` lets them take turns"
+                )
+        found += own
+    if not found:
+        raise UserError("no job in it has read or written anything")
+    return found

@@ -17,6 +17,7 @@ from scarplib.own_drive import cited, figures, fio_json, on_replayer
 from scarplib.own_drive.outputs import BLIND, COMPARED, FIT, FITTED, check_ours, check_out, say
 from scarplib.own_drive.plan import MIB, Plan
 from scarplib.own_drive.probe_file import load
+from scarplib.results.fio import is_fios
 
 
 def main(options: argparse.Namespace) -> int:
@@ -144,8 +145,13 @@ def _print(compared: list[figures.Figure], wide: bool = False) -> None:
 
 
 def _is_fios(table: Path) -> bool:
-    """JSON, by its name or by how it begins; the rest is a table."""
-    return table.suffix == ".json" or _is_json(table)
+    """JSON, by its name or by how it begins, perhaps behind lines of fio's; the rest is a table."""
+    if table.suffix == ".json" or _is_json(table):
+        return True
+    try:
+        return table.is_file() and is_fios(table.read_text(errors="replace"))
+    except OSError as error:
+        raise UserError(f"{table}: {error.strerror}") from error
 
 
 def _is_json(table: Path) -> bool:

@@ -128,12 +128,11 @@ def check_counts(durable: Durable, fio: Path) -> None:
         found = load_fio(fio)
     except LogError as error:
         raise UserError(f"--check fio: {error}") from error
-    wrote = {
-        str(job.get("jobname")): job.get("write", {}).get("total_ios") for job in found["jobs"]
-    }
+    wrote = {job.name: job.parts["write"].ios for job in found.jobs if "write" in job.parts}
     for name, count in durable.counts().items():
-        if wrote.get(name) != count:
+        seen = wrote.get(name, 0)
+        if seen != count:
             raise UserError(
-                f"--check fio: [{name}]: {wrote.get(name)} writes of fio's are {count} commands of "
+                f"--check fio: [{name}]: {seen} writes of fio's are {count} commands of "
                 "the drive's: each must be one (direct=1, blocks that the kernel does not split)"
             )

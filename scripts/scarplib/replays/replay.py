@@ -34,8 +34,8 @@ from scarplib.option_types import own_file
 from scarplib.paths import DEVICES
 from scarplib.replays import foreign_traces
 from scarplib.replays.command import IN_THOUSANDTHS, thousandths
-from scarplib.results import instant, replay_words, replayed
-from scarplib.results.summary import cliff, said_params
+from scarplib.results import best, instant, replay_words, replayed
+from scarplib.results.summary import said_params
 from scarplib.results.table import table_text
 from scarplib.runs import manifest
 from scarplib.runs.folder import draw, new_folder, point_latest
@@ -250,8 +250,8 @@ def _compare(asked: Asked) -> int:
     print(table_text(schemes))
     if said := replay_words.no_collection(results):
         print(f"\n{said}")
-    if found := cliff(schemes):
-        print(f"\nThe reads' 99.9th percentile: {found[0]} is {found[2]:.1f} times {found[1]}.")
+    if said := best.words(schemes):
+        print("\n" + "\n".join(said))
     draw(folder)
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     print(f"\nResults: {shown}/  (report.html, summary.json, a folder for each column)")

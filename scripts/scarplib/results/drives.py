@@ -11,8 +11,9 @@ from typing import Any
 from scarplib.device_logs.command_log import READ, WRITE
 from scarplib.device_logs.log_file import LogError
 from scarplib.results import lateness
-from scarplib.results.fio import fio_direction, load_fio
-from scarplib.results.percentiles import PERCENTILES
+from scarplib.results.fio import load_fio
+from scarplib.results.fio_figures import summed_up
+from scarplib.results.host_rows import PLURALS, figure_rows, job_rows, populations, units
 from scarplib.results.summary import SchemeData, load_scheme
 from scarplib.results.table import columns
 from scarplib.results.units import human_ns
@@ -74,26 +75,25 @@ def load_layout(folder: Path, name: str, layout: str, drives: int) -> LayoutData
     """Read one guest's folder; raises LogError when the run cannot be trusted."""
     fio_file = folder / "fio.json"
     loaded = [load_scheme(folder / f"drive{n}", f"drive {n}", fio_file) for n in range(drives)]
-    fio = load_fio(fio_file)
     data = LayoutData(name, layout, loaded, requests(folder), {})
     data.summary = {
         "scheme": loaded[0].summary["scheme"],
         "virtual_ns": data.end_ns - data.begin_ns,
-        "fio": {direction: fio_direction(fio, direction) for direction in ("read", "write")},
+        **summed_up(load_fio(fio_file)),
+        **({"ramp": loaded[0].summary["ramp"]} if "ramp" in loaded[0].summary else {}),
         "drives": [_drive(drive) for drive in loaded],
     }
     return data
 
 
-def _direction(layouts: dict[str, dict[str, Any]], direction: str) -> list[tuple[str, list[str]]]:
-    of = [layout["fio"][direction] for layout in layouts.values()]
-    if not any(of):
-        return []
-    rows: list[tuple[str, list[str]]] = [(f"{direction}s, as fio saw them", [])]
-    rows.append(("  IOPS", [f"{x['iops']:,.0f}" if x else "–" for x in of]))
-    for label in ("mean", *(f"p{p}" for p in PERCENTILES), "max"):
-        rows.append((f"  {label}", [human_ns(x.get(f"{label}_ns")) if x else "–" for x in of]))
-    return rows
+def _host_rows(layouts: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
+    rows: list[tuple[str, list[str]]] = []
+    for unit, direction in populations(layouts):
+        name = f"{unit}: {PLURALS[direction]}" if unit else PLURALS[direction]
+        rows.append((f"{name}, as fio saw them", []))
+        parts = [units(layout).get(unit, {}).get(direction) for layout in layouts]
+        rows += figure_rows(parts, rate=direction != "sync")
+    return rows + job_rows(layouts)
 
 
 def _number(value: float | None, digits: int) -> str:
@@ -102,7 +102,7 @@ def _number(value: float | None, digits: int) -> str:
 
 def table_rows(layouts: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]]:
     """A column for each layout; then, drive by drive, what each did."""
-    rows = _direction(layouts, "read") + _direction(layouts, "write")
+    rows = _host_rows(list(layouts.values()))
     of = [layout["drives"] for layout in layouts.values()]
 
     def each(heading: str, cell: Any) -> None:

@@ -18,6 +18,7 @@ from scarplib.results.html_page import Picture
 from scarplib.results.pictures.drives import figure_drives
 from scarplib.results.pictures.lateness import figure_lateness
 from scarplib.results.pictures.style import style
+from scarplib.results.summary import ramp_notes
 from scarplib.scheme_text import folder_name
 
 
@@ -63,7 +64,11 @@ def write_report(folder: Path) -> None:
             "garbage. Above each panel: the layout, and the tails of fio's latencies.",
             (folder / "drives.png").read_bytes(),
         ),
-        doubts=[*filter(None, [result.get("changed")]), *drives.doubts(layouts)],
+        doubts=[
+            *filter(None, [result.get("changed")]),
+            *drives.doubts(layouts),
+            *ramp_notes(layouts),
+        ],
         lateness=[_lateness(folder, data) for data in loaded if real],
         numbers=(list(layouts), drives.table_rows(layouts)),
         manifest=html_page.manifest_text(result.get("manifest")),

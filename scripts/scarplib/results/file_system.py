@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.results import script
-from scarplib.results.fio import load_fio, written_bytes
+from scarplib.results.fio import load_fio
+from scarplib.results.fio_figures import written_bytes
 from scarplib.results.units import human_ns
 
 # What a matrix shows: a label, and a column's value as text.

@@ -20,8 +20,9 @@ import matplotlib.pyplot as plt
 from markupsafe import Markup
 
 from scarplib.drive import start
-from scarplib.results import file_system, html_page, lateness, replayed, summary
+from scarplib.results import best, file_system, html_page, lateness, replayed, summary
 from scarplib.results.causes import labels, merges, sentences, tail_shares, tail_text
+from scarplib.results.host_rows import AT_DRIVE
 from scarplib.results.html_page import Picture
 from scarplib.results.interactive import section, served
 from scarplib.results.pictures.cause_shares import figure_cause_shares
@@ -31,7 +32,7 @@ from scarplib.results.pictures.latency_over_time import figure_over_time
 from scarplib.results.pictures.lateness import figure_lateness
 from scarplib.results.pictures.operations import figure_operations
 from scarplib.results.pictures.style import style
-from scarplib.results.pictures.tail import figure_tail
+from scarplib.results.pictures.tail import TAILS, figure_tail
 from scarplib.results.summary import SchemeData
 from scarplib.results.table import table_rows
 from scarplib.results.units import human_ns
@@ -59,14 +60,14 @@ def _tails(schemes: dict[str, dict[str, Any]]) -> tuple[list[_Tail], list[tuple[
     met: set[str] = set()
     merging = merges(schemes.values())
     for name, scheme in schemes.items():
-        for direction in ("read", "write"):
-            tail = scheme["tail_causes"][direction]
+        for direction in TAILS:
+            tail = scheme["tail_causes"].get(direction)
             if not tail:
                 continue
             met.update(c for c, share in tail_shares(tail).items() if share >= 5)
             text = tail_text(tail, merging=merging)
             found.append(
-                _Tail(name, direction, f"{tail['count']:,}", human_ns(tail["mean_ns"]), text)
+                _Tail(name, AT_DRIVE[direction], f"{tail['count']:,}", human_ns(tail["mean_ns"]), text)
             )
     said = sentences(merging)
     return found, [(label, said[x]) for x, label in labels(merging).items() if x in met]
@@ -79,11 +80,7 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
     """
     schemes = result["schemes"]
     title = f"Scarp: {', '.join(schemes)}"
-    cliff = summary.cliff(schemes)
-    lead = ""
-    if cliff:
-        worst, best, ratio = cliff
-        lead = f"99.9th percentile of reads: {worst} is {ratio:.1f} times {best}."
+    lead = best.cliff(schemes) or ""
     lead += f" Job {result['job']} on {result['device']}, every scheme from the same state."
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
@@ -99,7 +96,11 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
         "report.html",
         title=title,
         lead=lead,
-        notes=result.get("notes", []),
+        notes=[
+            *result.get("notes", []),
+            *summary.ramp_notes(schemes),
+            *(f"Best first, 99.9th percentile of {x.words()}." for x in best.rankings(schemes)),
+        ],
         doubts=[*filter(None, [result.get("changed")]), *lateness.doubts(schemes)],
         matrix=file_system.matrix(schemes),
         pictures=pictures,
@@ -143,9 +144,8 @@ def write_report(folder: Path) -> None:
     schemes = [load(folder / folder_name(name), name) for name in result["schemes"]]
     where = _Served(result, folder, schemes)
     style()
-    if any(data.summary["tail_causes"]["read"] for data in schemes):
-        # For a page of results: the reads alone, small.
-        small = figure_tail(schemes, ("read",))
+    # For a page of results: the reads alone, small.
+    if small := figure_tail(schemes, ("read",)):
         small.savefig(folder / "tail-read.png", dpi=75)
         plt.close(small)
     pictures = []

@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.device_logs import changes, log_page
-from scarplib.device_logs.command_log import READ, WRITE, Commands, read_commands
+from scarplib.device_logs.command_log import DEALLOCATE, FLUSH, READ, WRITE, Commands, read_commands
 from scarplib.device_logs.gc_log import GcRun, read_gc_runs
 from scarplib.device_logs.log_file import LogError
-from scarplib.results import block_trace, guest_drive_join, lateness, script
+from scarplib.results import block_trace, fio_window, guest_drive_join, lateness, script
 from scarplib.results.causes import TAIL_PERMILLE, tail_causes
-from scarplib.results.fio import fio_direction, load_fio
+from scarplib.results.fio import FioRun, load_fio
+from scarplib.results.fio_figures import summed_up
 from scarplib.results.percentiles import PERCENTILES, percentile
 from scarplib.scheme_text import split
 
 SCHEMA = "scarp-summary-1"
+# The drive's commands by direction: what a summary has of each run, and what only of one with some.
+_ALWAYS = {"read": READ, "write": WRITE}
+_SOME = {"trim": DEALLOCATE, "flush": FLUSH}
 
 
 @dataclass
@@ -65,6 +69,28 @@ def write_amplification(stats: dict[str, int]) -> float | None:
     return (written + own) / written
 
 
+def _ramp(fio: FioRun | None, cut: bool) -> dict[str, str]:
+    """What of fio's ramp the drive's commands are without, if it had one."""
+    if not fio or not fio.ramp():
+        return {}
+    return {"ramp": "cut" if cut else "kept"}
+
+
+def ramp_notes(schemes: dict[str, dict[str, Any]]) -> list[str]:
+    """A sentence on fio's ramp, where a job had one."""
+    kinds = {s.get("ramp") for s in schemes.values()} - {None}
+    if "kept" in kinds:
+        return [
+            "fio counts from its ramp's end on; the drive's rows and causes are of the ramp, too."
+        ]
+    if "cut" in kinds:
+        return [
+            "Latencies are without fio's ramp, fio's and the drive's; counts of collections, pages "
+            "and write amplification are with it."
+        ]
+    return []
+
+
 def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> SchemeData:
     """Read one drive's files; raises LogError when the run cannot be trusted.
 
@@ -85,32 +111,30 @@ def load_scheme(folder: Path, name: str, fio_file: Path | None = None) -> Scheme
         raise LogError(f"{folder}: {outstanding} commands were accepted but not completed")
     if any(commands.status):
         raise LogError(f"{folder}: {sum(map(bool, commands.status))} commands failed")
+    fio = None if ran else load_fio(fio_file or folder / "fio.json")
+    window = fio_window.counted(fio, folder) if fio else None
+    if window:
+        commands = commands.select([window.has(moment) for moment in commands.submit])
     # From the first command to the last: fio's own start and end are not the job.
     begin = min(commands.submit, default=first.now_ns)
     end = max(commands.complete, default=last.now_ns)
+    runs = [run for run in runs if run.end >= begin] if window else runs
+    ops = {**_ALWAYS, **{name: op for name, op in _SOME.items() if op in commands.op}}
     device = {
-        "read": device_direction(commands, READ),
-        "write": device_direction(commands, WRITE),
+        name: _with_iops(device_direction(commands, op), end - begin) for name, op in ops.items()
     }
-    if ran:
-        # Nobody but the drive has seen its I/O.
-        seen = {name: _with_iops(part, end - begin) for name, part in device.items()}
-    else:
-        fio = load_fio(fio_file or folder / "fio.json")
-        seen = {name: fio_direction(fio, name) for name in ("read", "write")}
-        if synced := fio_direction(fio, "sync"):
-            seen["sync"] = synced
     summary: dict[str, Any] = {
         "scheme": last.scheme,
         "virtual_ns": end - begin,
         "begin_ns": begin,
         "end_ns": end,
-        "fio": seen,
+        # Of a script's I/O nobody but the drive has seen anything.
+        **(summed_up(fio) if fio else {"fio": dict(device)}),
+        **_ramp(fio, window is not None),
         "device": device,
         "tail_causes": {
             "permille": TAIL_PERMILLE,
-            "read": tail_causes(commands, READ),
-            "write": tail_causes(commands, WRITE),
+            **{name: tail_causes(commands, op) for name, op in ops.items()},
         },
         "gc_runs": stats["gc_runs"],
         "gc_pages_moved": stats["gc_page_programs"],
@@ -141,19 +165,3 @@ def seen(summary: dict[str, Any]) -> dict[str, Any]:
     """Latencies as the host saw them: fio in a guest; the device itself without one."""
     found: dict[str, Any] = summary["fio"] if "fio" in summary else summary["device"]
     return found
-
-
-def cliff(schemes: dict[str, dict[str, Any]]) -> tuple[str, str, float] | None:
-    """How many times the reads' p99.9 of the worst scheme is that of the best."""
-    values = {
-        name: read["p99.9_ns"]
-        for name, s in schemes.items()
-        # A script's few reads are not what it is about.
-        if (read := seen(s)["read"]) and "p99.9_ns" in read and "script" not in s
-    }
-    if len(values) < 2:
-        return None
-    worst, best = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
-    if worst == best or not values[best]:
-        return None
-    return worst, best, values[worst] / values[best]

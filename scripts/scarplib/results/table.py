@@ -7,68 +7,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scarplib.errors import printable
-from scarplib.results import file_system, guest_drive_join, lateness
-from scarplib.results.causes import SMALL_SHARE, TAIL_PERMILLE, labels, merges, tail_shares
-from scarplib.results.percentiles import PERCENTILES, has
-from scarplib.results.summary import seen
+from scarplib.results import file_system, guest_drive_join, host_rows, lateness
 from scarplib.results.units import human_ns
-
-
-def _latency(values: dict[str, Any], key: str) -> str:
-    """A percentile that is the greatest of so few values is in the row of that one alone."""
-    percent = key.removeprefix("p").removesuffix("_ns")
-    count = values.get("count")
-    # The median of one is what it is called.
-    if percent in PERCENTILES[1:] and count and not has(percent, count):
-        return "–"
-    return human_ns(values.get(key))
-
-
-def _cell(summary: dict[str, Any], direction: str, key: str) -> str:
-    values = seen(summary)[direction]
-    if not values:
-        return "–"
-    if key == "iops":
-        return f"{values['iops']:,.0f}"
-    return _latency(values, key)
 
 
 def _wall_label(schemes: Iterable[dict[str, Any]]) -> str:
     return "  wall (boot included)" if all("fio" in s for s in schemes) else "  wall"
 
 
-def _tail_rows(schemes: dict[str, dict[str, Any]], direction: str) -> list[tuple[str, list[str]]]:
-    tails = [s["tail_causes"][direction] for s in schemes.values()]
-    shares = [tail_shares(tail) for tail in tails]
-    words = labels(merges(schemes.values()))
-    named = [name for name in words if any(s.get(name, 0) >= SMALL_SHARE for s in shares)]
-    rows: list[tuple[str, list[str]]] = []
-    rows.append((f"slowest {TAIL_PERMILLE / 10:g} % of {direction}s: their time", []))
-    rows.append(("  mean of them", [human_ns(tail["mean_ns"]) if tail else "–" for tail in tails]))
-    for name in named:
-        cells = [f"{s.get(name, 0):.0f} %" if s else "–" for s in shares]
-        rows.append((f"  {words[name]}", cells))
-    rest = [100 - sum(s.get(name, 0) for name in named) if s else None for s in shares]
-    rows.append(("  anything else", ["–" if r is None else f"{abs(r):.0f} %" for r in rest]))
-    return rows
-
-
 def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]]:
     """Rows of (label, one cell for each scheme); a row without cells is a heading."""
-    rows: list[tuple[str, list[str]]] = []
-    latencies = [("mean", "mean_ns"), *((f"p{p}", f"p{p}_ns") for p in PERCENTILES)]
-    for direction in ("read", "write"):
-        if not any(seen(s)[direction] for s in schemes.values()):
-            continue
-        scripts = any("script" in s for s in schemes.values())
-        rows.append((f"{direction}s at the drive" if scripts else f"{direction}s", []))
-        for label, key in [("IOPS", "iops"), *latencies, ("max", "max_ns")]:
-            rows.append((f"  {label}", [_cell(s, direction, key) for s in schemes.values()]))
-        rows += _tail_rows(schemes, direction)
-    rows += operation_rows(list(schemes.values()))
+    listed = list(schemes.values())
+    rows: list[tuple[str, list[str]]] = host_rows.host_rows(listed)
+    rows += operation_rows(listed)
+    rows += host_rows.job_rows(listed)
     rows += guest_drive_join.rows(list(schemes.values()))
     rows += file_system.rows(list(schemes.values()))
-    rows.append(("drive", []))
+    ramp = any(s.get("ramp") for s in listed)
+    rows.append(("drive, with fio's ramp" if ramp else "drive", []))
     rows.append(("  GC runs", [f"{s['gc_runs']:,}" for s in schemes.values()]))
     rows.append(("  pages moved", [f"{s['gc_pages_moved']:,}" for s in schemes.values()]))
     amplification = [s["write_amplification"] for s in schemes.values()]
@@ -94,19 +50,11 @@ def table_rows(schemes: dict[str, dict[str, Any]]) -> list[tuple[str, list[str]]
 
 def operation_rows(schemes: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
     """What was made durable, and what a script took down itself: latencies by operation."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    if any(seen(s).get("sync") for s in schemes):
-        found["fsync"] = [seen(s).get("sync") or {} for s in schemes]
+    rows = host_rows.durable_rows(schemes)
     of = [s.get("script", {}).get("operations", {}) for s in schemes]
     for name in dict.fromkeys(name for each in of for name in each):
-        found[f"{name} (the script's)"] = [each.get(name, {}) for each in of]
-    rows: list[tuple[str, list[str]]] = []
-    for name, values in found.items():
-        rows.append((name, []))
-        rows.append(("  count", [f"{v.get('count', 0):,}" for v in values]))
-        keys = [("mean", "mean_ns"), *((f"p{p}", f"p{p}_ns") for p in PERCENTILES)]
-        for label, key in [*keys, ("max", "max_ns")]:
-            rows.append((f"  {label}", [_latency(v, key) for v in values]))
+        rows.append((f"{name} (the script's)", []))
+        rows += host_rows.figure_rows([each.get(name) for each in of], rate=False)
     return rows
 
 

@@ -18,7 +18,8 @@ from typing import Any
 from scarplib.errors import UserError
 from scarplib.paths import RESULTS, ROOT
 from scarplib.results.causes import tail_text
-from scarplib.results.fio import load_fio, share_later
+from scarplib.results.fio import load_fio
+from scarplib.results.fio_figures import share_later
 from scarplib.results.table import table_text
 from scarplib.results.units import human_ns
 from scarplib.runs import folder as folders

@@ -28,7 +28,7 @@ from scarplib.guest.progress import Watcher, expected_commands
 from scarplib.guest.realtime import VIRTUAL, Clock, RealTime
 from scarplib.guest.user_guest import Prepared, User
 from scarplib.guest.user_task import UserTask
-from scarplib.results import file_system, guest_drive_join, lateness, summary, table, truth
+from scarplib.results import best, file_system, guest_drive_join, lateness, summary, table, truth
 from scarplib.results.summary import said_params
 from scarplib.runs import manifest
 from scarplib.runs.folder import draw, new_folder, point_latest
@@ -458,8 +458,10 @@ def run(settings: Settings, times: bool = False) -> int:
         print(table.columns(*found) if found else table.table_text(outcome.schemes))
         for doubt in lateness.doubts(outcome.schemes):
             print(f"\n{doubt}")
-        if cliff := summary.cliff(outcome.schemes):
-            print(f"\nThe reads' 99.9th percentile: {cliff[0]} is {cliff[2]:.1f} times {cliff[1]}.")
+        for note in summary.ramp_notes(outcome.schemes):
+            print(f"\n{note}")
+        if said := best.words(outcome.schemes):
+            print("\n" + "\n".join(said))
         parts.end("logs, table, summary.json")
         if any(any(scheme["device"].values()) for scheme in outcome.schemes.values()):
             draw(outcome.folder)

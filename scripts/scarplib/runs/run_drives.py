@@ -19,7 +19,7 @@ from scarplib.guest.image import ensure_image
 from scarplib.guest.job import check_job_file
 from scarplib.guest.realtime import RealTime
 from scarplib.results import drives
-from scarplib.results.summary import said_params
+from scarplib.results.summary import ramp_notes, said_params
 from scarplib.runs import folder as folders
 from scarplib.runs import manifest, run
 from scarplib.scheme_text import folder_name
@@ -201,7 +201,7 @@ def main(settings: run.Settings, over: Over) -> int:
     outcome = compare(settings, over)
     if outcome.schemes:
         print(drives.table_text(outcome.schemes))
-        for doubt in drives.doubts(outcome.schemes):
+        for doubt in [*drives.doubts(outcome.schemes), *ramp_notes(outcome.schemes)]:
             print(f"\n{doubt}")
         folders.draw(outcome.folder, "scarplib.results.drives_report")
     run.report_end(outcome, time.monotonic() - began)

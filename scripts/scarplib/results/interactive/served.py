@@ -65,9 +65,11 @@ def find(data: SchemeData, start: Start | None) -> Served | None:
         return None
     try:
         rows = _rows(log)
-        # The same rows as read_commands() takes: those of the job that the guest saw end.
+        # The rows that the commands are of, which their numbers tell.
         chosen = (rows["status"] & command_log.UNSEEN) == 0
-        chosen &= rows["submit"] >= data.begin_ns
+        numbers = rows["order"] & command_log.ORDER_SEQ
+        chosen &= np.isin(numbers, np.frombuffer(data.commands.order, np.uint32))
+        chosen &= rows["submit"] >= min(data.commands.submit)
         chosen &= rows["submit"] <= max(data.commands.submit)
         if (data.folder / "flash.bin").is_file():
             return _read(data.folder / "flash.bin", chosen)

@@ -10,7 +10,9 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from scarplib.results.causes import TAIL_PERMILLE, labels, merges
+from scarplib.results.host_rows import AT_DRIVE
 from scarplib.results.pictures.style import CAUSE_COLOURS
+from scarplib.results.pictures.tail import TAILS
 from scarplib.results.summary import SchemeData
 from scarplib.results.units import human_ns
 
@@ -18,9 +20,9 @@ from scarplib.results.units import human_ns
 def figure_cause_shares(schemes: list[SchemeData]) -> Figure | None:
     """What the slowest commands waited for, as shares of their time."""
     bars = []
-    for direction in ("read", "write"):
+    for direction in TAILS:
         for data in schemes:
-            tail = data.summary["tail_causes"][direction]
+            tail = data.summary["tail_causes"].get(direction)
             if tail:
                 bars.append((data.name, direction, tail))
     if not bars:
@@ -50,7 +52,9 @@ def figure_cause_shares(schemes: list[SchemeData]) -> Figure | None:
                 used.setdefault(cause, bar)
             left += share
         axes.text(101, y, f"mean {human_ns(tail['mean_ns'])}  (n = {tail['count']})", va="center")
-    axes.set_yticks(range(len(bars)), [f"{name}, {direction}s" for name, direction, _ in bars])
+    axes.set_yticks(
+        range(len(bars)), [f"{name}, {AT_DRIVE[direction]}" for name, direction, _ in bars]
+    )
     axes.invert_yaxis()
     axes.set_xlim(0, 100)
     axes.grid(axis="y", visible=False)

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from scarplib.device_logs.command_log import READ, WRITE
+from scarplib.device_logs.command_log import DEALLOCATE, READ, WRITE
 from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import latency_axis
 from scarplib.results.summary import SchemeData
@@ -19,7 +19,11 @@ def figure_distribution(schemes: list[SchemeData]) -> Figure:
     smallest = 1.0
     look = looks([data.name for data in schemes])
     for data in schemes:
-        for op, label, width, faint in ((READ, "reads", 2.0, 1.0), (WRITE, "writes", 1.2, 0.6)):
+        for op, label, width, faint in (
+            (READ, "reads", 2.0, 1.0),
+            (WRITE, "writes", 1.2, 0.6),
+            (DEALLOCATE, "deallocations", 0.8, 0.4),
+        ):
             ordered = sorted(data.commands.latencies(op))
             if not ordered:
                 continue

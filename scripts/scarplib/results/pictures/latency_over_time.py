@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from scarplib.device_logs.command_log import READ, WRITE
+from scarplib.device_logs.command_log import DEALLOCATE, READ, WRITE
 from scarplib.results import lateness
 from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import latency_axis, scatter
@@ -19,6 +19,9 @@ from scarplib.results.summary import SchemeData
 GC_BAND = "#F0C987"
 GC_EDGE = "#B7791F"
 READ_COLOUR, WRITE_COLOUR = "#0072B2", "#8A8A8A"
+TRIM_COLOUR = "#CC79A7"
+# Each kind's colour, and what is drawn above what.
+_DRAWN = ((DEALLOCATE, TRIM_COLOUR, 1), (WRITE, WRITE_COLOUR, 2), (READ, READ_COLOUR, 3))
 # In the full-run panel, GC periods closer than this share of it are one band.
 BAND_GAP = 1 / 1500
 
@@ -78,7 +81,7 @@ def _bands(axes: Axes, data: SchemeData, spans: list[tuple[int, int]]) -> None:
 
 def _over_time(axes: Axes, data: SchemeData) -> None:
     commands = data.commands
-    for op, colour, order in ((WRITE, WRITE_COLOUR, 2), (READ, READ_COLOUR, 3)):
+    for op, colour, order in _DRAWN:
         chosen = commands.indices(op)
         scatter(
             axes,
@@ -92,10 +95,7 @@ def _over_time(axes: Axes, data: SchemeData) -> None:
 def _closer(axes: Axes, data: SchemeData, window: tuple[int, int]) -> None:
     """Each command as a line from its submission to its completion, at its latency."""
     commands = data.commands
-    for op, colour, order in (
-        (WRITE, WRITE_COLOUR, 2),
-        (READ, READ_COLOUR, 3),
-    ):
+    for op, colour, order in _DRAWN:
         lines = []
         for i in commands.indices(op):
             begin, end = commands.submit[i], commands.complete[i]
@@ -110,8 +110,15 @@ def _closer(axes: Axes, data: SchemeData, window: tuple[int, int]) -> None:
     axes.set_xlim((window[0] - data.begin_ns) / 1e9, (window[1] - data.begin_ns) / 1e9)
 
 
-def figure_over_time(schemes: list[SchemeData]) -> Figure:
+def _dot(colour: str, label: str) -> Line2D:
+    return Line2D([], [], marker="o", ls="", ms=5, color=colour, label=label)
+
+
+def figure_over_time(schemes: list[SchemeData]) -> Figure | None:
     """For each scheme: the whole run, the GCs active at a time, and a closer look."""
+    if not any(data.commands.indices(op) for data in schemes for op, *_ in _DRAWN):
+        return None
+    trims = any(data.commands.indices(DEALLOCATE) for data in schemes)
     figure = plt.figure(figsize=(13.5, 3.9 * len(schemes) + 0.9), layout="constrained")
     grid = figure.add_gridspec(
         2 * len(schemes), 2, width_ratios=[2.1, 1], height_ratios=[4.2, 1] * len(schemes)
@@ -120,7 +127,7 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
         data.commands.complete[i] - data.commands.submit[i]
         for data in schemes
         for i in range(len(data.commands))
-        if data.commands.op[i] in (READ, WRITE)
+        if data.commands.op[i] in (READ, WRITE, DEALLOCATE)
     ]
     low, high = max(min(all_latencies), 1) * 0.7, max(all_latencies) * 1.5
     longest = max((data.end_ns - data.begin_ns) / 1e9 for data in schemes)
@@ -146,12 +153,13 @@ def figure_over_time(schemes: list[SchemeData]) -> Figure:
         main.set_title(f"{data.name}: latency of every command{note}", color=colour)
         legend = main.legend(
             handles=[
-                Line2D([], [], marker="o", ls="", ms=5, color=READ_COLOUR, label="read"),
-                Line2D([], [], marker="o", ls="", ms=5, color=WRITE_COLOUR, label="write"),
+                _dot(READ_COLOUR, "read"),
+                _dot(WRITE_COLOUR, "write"),
+                *([_dot(TRIM_COLOUR, "deallocate")] if trims else []),
                 Rectangle((0, 0), 1, 1, color=GC_BAND, alpha=0.6, label="GC somewhere"),
             ],
             loc="upper right",
-            ncols=3,
+            ncols=3 + trims,
             fontsize=8.5,
             frameon=True,
             framealpha=0.85,

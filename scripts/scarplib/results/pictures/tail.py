@@ -11,8 +11,9 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from scarplib.device_logs.command_log import READ, WRITE
+from scarplib.device_logs.command_log import DEALLOCATE, FLUSH, READ, WRITE
 from scarplib.results.causes import TAIL_PERMILLE, labels, merges, tail_shares
+from scarplib.results.host_rows import AT_DRIVE
 from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import CAUSE_COLOURS, latency_axis
 from scarplib.results.summary import SchemeData
@@ -22,7 +23,9 @@ from scarplib.results.units import human_ns
 _POINTS = 240
 _TAIL_BAND = "#F3EBDD"
 _NINES = ("50", "90", "99", "99.9", "99.99", "99.999")
-_OPS = {"read": READ, "write": WRITE}
+_OPS = {"read": READ, "write": WRITE, "trim": DEALLOCATE, "flush": FLUSH}
+# Rows of the picture: those of each that a run has. A flush waits for what others wrote.
+TAILS = ("read", "write", "trim")
 
 
 def _nines(share: float) -> float:
@@ -74,9 +77,9 @@ def _curves(axes: Axes, schemes: list[SchemeData], direction: str) -> None:
         axes.text(begin, 1.01, text, transform=axes.get_xaxis_transform(), fontsize=8.5)
     shown = [p for p in _NINES if _nines(float(p) / 100) <= most]
     axes.set_xticks([_nines(float(p) / 100) for p in shown], [f"{p} %" for p in shown])
-    axes.set_xlabel(f"{direction}s at least as fast")
+    axes.set_xlabel(f"{AT_DRIVE[direction]} at least as fast")
     axes.set_ylabel("latency")
-    axes.set_title(f"How slow the slow {direction}s are\n", fontsize=11)
+    axes.set_title(f"How slow the slow {AT_DRIVE[direction]} are\n", fontsize=11)
     # Below: wherever it is inside, some scheme's curve goes there.
     columns = 3 if max(len(data.name) for data in schemes) < 14 else 2
     axes.legend(
@@ -88,7 +91,7 @@ def _bars(axes: Axes, schemes: list[SchemeData], direction: str) -> dict[str, An
     """One bar a scheme, as long as its slowest commands took; returns a patch for each cause."""
     used: dict[str, Any] = {}
     words = labels(merges(data.summary for data in schemes))
-    tails = [data.summary["tail_causes"][direction] for data in schemes]
+    tails = [data.summary["tail_causes"].get(direction) for data in schemes]
     longest = max((tail["mean_ns"] for tail in tails if tail), default=1) or 1
     for y, tail in enumerate(tails):
         if not tail:
@@ -136,15 +139,15 @@ def _bars(axes: Axes, schemes: list[SchemeData], direction: str) -> dict[str, An
     latency_axis(axes.xaxis)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel("mean latency")
-    axes.set_title(f"What the slowest 0.1 % of {direction}s waited for\n", fontsize=11)
+    axes.set_title(f"What the slowest 0.1 % of {AT_DRIVE[direction]} waited for\n", fontsize=11)
     return used
 
 
-def figure_tail(
-    schemes: list[SchemeData], directions: tuple[str, ...] = ("read", "write")
-) -> Figure:
+def figure_tail(schemes: list[SchemeData], directions: tuple[str, ...] = TAILS) -> Figure | None:
     """A row for each direction that has commands: percentiles, and the tail's causes beside."""
-    shown = [d for d in directions if any(data.summary["tail_causes"][d] for data in schemes)]
+    shown = [d for d in directions if any(data.summary["tail_causes"].get(d) for data in schemes)]
+    if not shown:
+        return None
     height = max(3.6, 0.62 * len(schemes) + 1.4)
     figure, rows = plt.subplots(
         len(shown),
