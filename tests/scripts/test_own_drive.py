@@ -636,7 +636,7 @@ class OthersMeasurements(Scratch):
         self.assertEqual((write.rw, write.bs, write.rate), ("randwrite", 65536, 2 * MIB))
         self.assertEqual((read.mean, read.points["p99"]), (7.5, 90000))
         path.write_text('{"jobs": [{}]}')
-        with self.assertRaisesRegex(UserError, "is no JSON of fio's"):
+        with self.assertRaisesRegex(UserError, "no job in it has read or written anything"):
             fio_json.rows(path)
 
     def test_beside_a_small_drive(self) -> None:

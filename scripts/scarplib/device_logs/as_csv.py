@@ -48,6 +48,8 @@ class Picks:
     between: tuple[int, int] | None = None
     # The replayer's line log; None: the one beside the log, if there is one.
     lines: Path | None = None
+    # The name of the guest's job that sent a command, by its submission (ns) and operation.
+    job: Callable[[int, str], str] | None = None
 
     @property
     def some(self) -> bool:
@@ -96,6 +98,9 @@ def _with_lines(path: Path, picks: Picks) -> tuple[tuple[str, ...], Iterator[tup
     """A command log's columns and rows, with the trace's line and the job if they are known."""
     beside = path.with_name(line_log.NAME)
     lines = picks.lines or (beside if path.name == "cmd.bin" and beside.is_file() else None)
+    if not lines and picks.job:
+        name, op = picks.job, COMMAND_COLUMNS.index("op")
+        return (*COMMAND_COLUMNS, "job"), ((*row, name(row[0], row[op])) for row in _commands(path))
     if not lines:
         return COMMAND_COLUMNS, _commands(path)
     found = line_log.read(lines)

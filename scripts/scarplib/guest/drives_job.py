@@ -14,7 +14,7 @@ from scarplib.build.qemu import QemuBuild
 from scarplib.device_logs import changes
 from scarplib.drive import image_file
 from scarplib.errors import UserError
-from scarplib.guest import device_mapper, vm
+from scarplib.guest import device_mapper, fio_job, vm
 from scarplib.guest.image import GuestImage, ensure_modules
 from scarplib.guest.job import MARK_BEGIN, MARK_END, get_stats, keep_results, reset_stats, set_speed
 from scarplib.guest.layouts import ARRAYS, DEVICES
@@ -238,9 +238,9 @@ def run_drives_job(
 ) -> vm.GuestResult:
     """Boot, run, collect: fio's files end in job.out, each drive's in a folder of its own."""
     job.out.mkdir(parents=True, exist_ok=True)
-    fio_job = job.out / "job.fio"
-    text = job.fio_job.read_text()
-    fio_job.write_text(fio_text(text, job.layout, len(job.images), job.keys))
+    ran = fio_job.read(job.fio_job)
+    text = job.out / "job.fio"
+    text.write_text(fio_text(ran.text, job.layout, len(job.images), job.keys))
     start = image_file.read(job.images[0])
     result = vm.run_guest(
         vm.GuestRun(
@@ -248,7 +248,7 @@ def run_drives_job(
             image=image,
             drives=_drives(job),
             task=task_text(job, start),
-            files={"job.fio": fio_job, **files},
+            files={**ran.files, "job.fio": text, **files},
             smp=job.smp,
             accel=job.realtime.accel if job.realtime else None,
             idle_poll=bool(job.realtime and job.realtime.idle == "poll"),

@@ -86,6 +86,13 @@ def _libraries(root: Path, program: str) -> set[str]:
     return set(re.findall(rf"=> {re.escape(str(root))}/(\S+)", text))
 
 
+def fio_on_host() -> list[str]:
+    """The guest's fio as this host runs it."""
+    with locked("guest"):
+        root, _ = _sysroot(*_of_guest(()))
+    return [*loader(root), str(root / "usr/bin/fio")]
+
+
 def _compile(root: Path, source: Path, target: Path) -> None:
     """With trixie's tcc, so that the bytes do not depend on the host's compiler."""
     compiler = [*loader(root), str(root / "usr/bin/tcc"), "-B", str(root / _LIBRARIES / "tcc")]

@@ -13,7 +13,7 @@ from scarplib.build.qemu import QemuBuild
 from scarplib.device_logs import changes, log_page
 from scarplib.drive import image_file
 from scarplib.errors import UserError, printable
-from scarplib.guest import block_trace, clock, shipped, vm
+from scarplib.guest import block_trace, clock, fio_job, shipped, vm
 from scarplib.guest.image import GuestImage
 from scarplib.guest.realtime import RealTime, on_clock
 from scarplib.guest.user_task import BEGIN_WRITTEN, UserTask
@@ -172,14 +172,10 @@ def start_text(realtime: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def check_job_file(path: Path, placed: bool = False, file_system: bool = False) -> str:
-    """The job's text; what the guest could only find out after booting is said here."""
-    try:
-        text = path.read_text()
-    except OSError as error:
-        raise UserError(f"--job: {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"--job: {path}: not a text file") from error
+def check_job_file(path: Path, placed: bool = False, file_system: bool = False) -> fio_job.FioJob:
+    """The job; what the guest could only find out after booting is said here."""
+    job = fio_job.read(path)
+    text = job.text
     if "${SCARP_NG}" in text and not placed:
         raise UserError(f"--job: {path}: ${{SCARP_NG}} is for a drive with --handles")
     if ("${SCARP_DIR}" in text) != file_system:
@@ -189,10 +185,10 @@ def check_job_file(path: Path, placed: bool = False, file_system: bool = False) 
             )
         raise UserError(f"--job: {path}: ${{SCARP_DIR}} is for a drive with --fs")
     if file_system:
-        return text
+        return job
     if "${SCARP_DEV}" not in text and "${SCARP_NG}" not in text:
         raise UserError(f"--job: {path}: no 'filename=${{SCARP_DEV}}': it would miss the drive")
-    return text
+    return job
 
 
 def progress_file(job: Job) -> Path:
@@ -221,9 +217,10 @@ def run_job(
         virtual_queues=job.virtual_queues,
     )
     drive = on_clock(job.realtime, drive, folder=job.out)
-    files: dict[str, Path | bytes] = {"job.fio": job.fio_job} if job.fio_job else {}
+    ran = fio_job.read(job.fio_job) if job.fio_job else None
+    files: dict[str, Path | bytes] = ran.content() if ran else {}
     placed = job.handles > 0
-    timed = bool(job.fio_job) and clock.wanted(job.fio_job.read_text())
+    timed = bool(ran and clock.wanted(ran.text))
     if job.user:
         task = user_text(job.cpu_shift, job.user, job.age, start, placed, timed)
         files |= {**job.user.content(), START: start_text(bool(job.realtime)).encode()}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scarplib.guest import block_trace, script, user_packages
+from scarplib.guest import block_trace, fio_job, script, user_packages
 from scarplib.guest.file_system import FileSystem
 from scarplib.guest.script import Script
 
@@ -50,7 +50,9 @@ class UserTask:
         if self.script:
             found |= self.script.content()
         if self.file_system and self.fio_job:
-            found["lay-out.fio"] = b"[global]\ncreate_only=1\n" + self.fio_job.read_bytes()
+            found["lay-out.fio"] = (
+                b"[global]\ncreate_only=1\n" + fio_job.read(self.fio_job).text.encode()
+            )
         return found
 
     def setup(self) -> list[str]:

@@ -12,9 +12,13 @@ from scarplib.option_types import integer, one_of_each, span
 
 def _rows(options: argparse.Namespace) -> int:
     from scarplib.device_logs import as_csv
-    from scarplib.results import in_words
+    from scarplib.results import in_words, job_names
 
-    picks = as_csv.Picks(options.slowest, tuple(options.op), options.between, options.lines)
+    log: Path = options.log
+    job = job_names.of_run(log if log.is_dir() else log.parent) if not options.lines else None
+    if not log.is_dir() and log.name != "cmd.bin":
+        job = None
+    picks = as_csv.Picks(options.slowest, tuple(options.op), options.between, options.lines, job)
     write = in_words.main if options.words else as_csv.main
     return write(options.log, options.out, picks)
 

@@ -65,20 +65,31 @@ def _bytes(count: int) -> str:
     return f"{count // 1024:,} GiB"
 
 
-def no_collection(results: Sequence[dict[str, Any]]) -> str | None:
-    """Where no scheme had anything to collect: what that means, and what is missing."""
-    if any(r["stats"]["gc_runs"] or r["stats"]["erases"] for r in results):
-        return None
-    words = "No collection ran"
-    if len(results) > 1:
-        words += ": the schemes cannot differ"
-    more = min(result["until_collection_bytes"] for result in results)
+def collected(results: Sequence[dict[str, Any]]) -> bool:
+    """Whether a scheme had anything to collect."""
+    return any(r["stats"]["gc_runs"] or r["stats"]["erases"] for r in results)
+
+
+def nothing_collected(several: bool, more: int | None, longer: str) -> str:
+    """What it means that nothing was; `more`: how many bytes are missing, if that is known;
+    `longer`: by what a run writes more."""
+    words = "No collection ran: the schemes cannot differ" if several else "No collection ran"
+    if more is None:
+        return f"{words}. More must be written before one does: {longer}, or by --age 900."
     if not more:
-        return f"{words}. The drive is full enough: a longer run, such as by --repeat, collects."
+        return f"{words}. The drive is full enough: a longer run, such as {longer}, collects."
     return (
-        f"{words}. About {_bytes(more)} more must be written before one does: by --repeat, or "
+        f"{words}. About {_bytes(more)} more must be written before one does: {longer}, or "
         "before the run, by --age 900."
     )
+
+
+def no_collection(results: Sequence[dict[str, Any]]) -> str | None:
+    """Where no scheme had anything to collect: what that means, and what is missing."""
+    if collected(results):
+        return None
+    more = min(result["until_collection_bytes"] for result in results)
+    return nothing_collected(len(results) > 1, more, "by --repeat")
 
 
 def notes(results: Sequence[dict[str, Any]]) -> list[str]:

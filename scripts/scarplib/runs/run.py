@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,15 +20,24 @@ from scarplib.device_logs.log_file import LogError
 from scarplib.drive import age, image_file, start
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
-from scarplib.guest import user_guest, user_kernel, vm
+from scarplib.guest import fio_job, user_guest, user_kernel, vm
 from scarplib.guest.file_system import check_room
-from scarplib.guest.image import GuestImage, ensure_image
+from scarplib.guest.image import GuestImage, ensure_image, fio_on_host
 from scarplib.guest.job import Job, check_job_file, progress_file, run_job
 from scarplib.guest.progress import Watcher, expected_commands
 from scarplib.guest.realtime import VIRTUAL, Clock, RealTime
 from scarplib.guest.user_guest import Prepared, User
 from scarplib.guest.user_task import UserTask
-from scarplib.results import best, file_system, guest_drive_join, lateness, summary, table, truth
+from scarplib.results import (
+    best,
+    file_system,
+    guest_drive_join,
+    lateness,
+    room_left,
+    summary,
+    table,
+    truth,
+)
 from scarplib.results.summary import said_params
 from scarplib.runs import manifest
 from scarplib.runs.folder import draw, new_folder, point_latest
@@ -82,6 +91,8 @@ class Outcome:
     manifest: dict[str, Any]
     # An input that is another one now than when the first guest began, in one sentence.
     changed: str = ""
+    # What the numbers cannot show, a sentence each.
+    notes: list[str] = field(default_factory=list)
 
 
 def prepare() -> tuple[QemuBuild, GuestImage]:
@@ -252,12 +263,12 @@ class _Ready:
     hashes: dict[str, str]
 
 
-def _check_files(settings: Settings) -> str:
-    """The job's text, if there is one; what can be said before anything is fetched is said."""
-    job_text = ""
+def _check_files(settings: Settings) -> fio_job.FioJob | None:
+    """The job, if there is one; what can be said before anything is fetched is said."""
+    job: fio_job.FioJob | None = None
     if settings.job:
         in_files = bool(settings.user and settings.user.file_systems)
-        job_text = check_job_file(settings.job, settings.handles > 0, in_files)
+        job = check_job_file(settings.job, settings.handles > 0, in_files)
     for option, path in (("--device", settings.device), ("--image", settings.image)):
         if path and not path.is_file():
             raise UserError(f"{option}: {path}: no such file")
@@ -265,7 +276,7 @@ def _check_files(settings: Settings) -> str:
         image_file.read(settings.image)
     if settings.user:
         settings.user.check()
-    return job_text
+    return job
 
 
 def _what_boots(settings: Settings) -> tuple[QemuBuild, GuestImage, Prepared | None]:
@@ -310,8 +321,10 @@ def _jobs(
 
 
 def _make_ready(settings: Settings) -> _Ready:
-    job_text = _check_files(settings)
+    job = _check_files(settings)
     qemu, image, prepared = _what_boots(settings)
+    if job:
+        fio_job.check_parsed(fio_on_host(), job)
     _check(settings, qemu)
     real = settings.clock.real(qemu, ensure_image)
     folder = new_folder(settings.kind, settings.out)
@@ -328,7 +341,7 @@ def _make_ready(settings: Settings) -> _Ready:
             raise
     chosen = columns(settings, prepared, image)
     jobs = _jobs(settings, chosen, folder, state, real)
-    expected = expected_commands(job_text)
+    expected = expected_commands(job.text) if job else None
     files = _inputs(settings, state, prepared)
     hashes = manifest.hashes(files)
     return _Ready(qemu, image, prepared, real, folder, state, chosen, jobs, expected, files, hashes)
@@ -378,7 +391,7 @@ def _load(ready: _Ready, name: str, result: vm.GuestResult) -> dict[str, Any]:
 def _inputs(settings: Settings, state: Path, prepared: Prepared | None) -> dict[str, Path]:
     files = {"image": state}
     if settings.job:
-        files["job"] = settings.job
+        files |= fio_job.read(settings.job).inputs()
     if settings.device:
         files["device"] = settings.device
     return files | (prepared.inputs if prepared else {})
@@ -417,6 +430,9 @@ def _write(settings: Settings, ready: _Ready, outcome: Outcome) -> None:
         "columns": {name: ready.jobs[name].scheme for name in outcome.schemes},
         "manifest": outcome.manifest,
     }
+    if said := room_left.no_collection(written, folder):
+        outcome.notes.append(said)
+        written["notes"] = outcome.notes
     _save(written, folder)
     if ready.real:
         # What was measured is kept, whatever becomes of this.
@@ -458,7 +474,7 @@ def run(settings: Settings, times: bool = False) -> int:
         print(table.columns(*found) if found else table.table_text(outcome.schemes))
         for doubt in lateness.doubts(outcome.schemes):
             print(f"\n{doubt}")
-        for note in summary.ramp_notes(outcome.schemes):
+        for note in [*outcome.notes, *summary.ramp_notes(outcome.schemes)]:
             print(f"\n{note}")
         if said := best.words(outcome.schemes):
             print("\n" + "\n".join(said))

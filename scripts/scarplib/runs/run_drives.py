@@ -15,7 +15,8 @@ from scarplib.drive.check import check_drive
 from scarplib.drive.start import Start
 from scarplib.errors import UserError
 from scarplib.guest.drives_job import DrivesJob, prepare, run_drives_job
-from scarplib.guest.image import ensure_image
+from scarplib.guest.fio_job import check_parsed
+from scarplib.guest.image import ensure_image, fio_on_host
 from scarplib.guest.job import check_job_file
 from scarplib.guest.realtime import RealTime
 from scarplib.results import drives
@@ -129,12 +130,13 @@ def _write(made: run.Outcome, settings: run.Settings, over: Over) -> None:
 def compare(settings: run.Settings, over: Over) -> run.Outcome:
     """A guest for each layout from one state of the drives; summary.json of those that finished."""
     assert settings.job
-    check_job_file(settings.job)
+    job = check_job_file(settings.job)
     if not settings.device or not settings.device.is_file():
         raise UserError(f"--device: {settings.device}: no such file")
     if not settings.age:
         raise UserError("--age=0: a run over several drives begins with aged ones: 1 to 1000")
     qemu, image = run.prepare()
+    check_parsed(fio_on_host(), job)
     files = prepare(image, over.layouts)
     for scheme in settings.schemes:
         check_drive(qemu, settings.device, scheme, settings.age, settings.overrides, settings.seed)
@@ -146,7 +148,7 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
         print(f"  on {real.text()}")
     images = _images(settings, folder, over.drives)
     jobs = jobs_of(settings, over, folder, images, real)
-    inputs = {"job": settings.job, "device": settings.device}
+    inputs = {**job.inputs(), "device": settings.device}
     inputs |= {f"image{n}": path for n, path in enumerate(images)}
     inputs |= {path.name: path for added in files.values() for path in added.values()}
     hashes = manifest.hashes(inputs)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from scarplib.results import html_page
+from scarplib.results import host_rows, html_page
 from scarplib.results.html_page import Picture
 from scarplib.results.pictures.schemes import looks
 from scarplib.results.pictures.style import latency_axis, style
-from scarplib.results.summary import seen
 from scarplib.results.table import columns
 from scarplib.results.units import human_ns
 from scarplib.sweep.intervals import interval
@@ -27,10 +27,14 @@ Seeds = dict[int, dict[str, Any]]
 Scheme = dict[str, Any]
 _LATENCIES = ("mean", "p50", "p99", "p99.9", "max")
 _DRAWN = ("p50", "p99", "p99.9")
+# Rows of the picture, a kind of work each.
+_MOST_DRAWN = 8
+Value = Callable[[Scheme], float | None]
 
 
-def _latency(of: str, key: str) -> Callable[[Scheme], float | None]:
-    return lambda scheme: (seen(scheme).get(of) or {}).get(key)
+def _latency(unit: str, of: str, key: str) -> Callable[[Scheme], float | None]:
+    """`unit`: a group of the job's, or "" for all of it together."""
+    return lambda scheme: (host_rows.units(scheme).get(unit, {}).get(of) or {}).get(key)
 
 
 def _operation(name: str, key: str) -> Callable[[Scheme], float | None]:
@@ -43,9 +47,10 @@ def _operation(name: str, key: str) -> Callable[[Scheme], float | None]:
 
 def metrics(schemes: list[Scheme]) -> Iterator[tuple[str, str, Callable[[Scheme], float | None]]]:
     """(what, which, value of it) that at least one of the schemes has; of latencies ns."""
-    for of, label in (("read", "reads"), ("write", "writes"), ("sync", "fsync")):
+    for unit, of in host_rows.populations(schemes):
+        label = host_rows.label(schemes, unit, of)
         for name in _LATENCIES:
-            value = _latency(of, f"{name}_ns")
+            value = _latency(unit, of, f"{name}_ns")
             if any(value(scheme) is not None for scheme in schemes):
                 yield label, name, value
     names = {n for s in schemes for n in s.get("script", {}).get("operations", {})}
@@ -120,38 +125,82 @@ def rows(seeds: Seeds) -> list[tuple[str, list[str]]]:
     return out
 
 
-def figure(seeds: Seeds) -> Figure | None:
-    """Each seed a point, and the mean's interval, of the reads' percentiles or else the writes'."""
-    names = names_of(seeds)
+def _draw(axes: Axes, seeds: Seeds, names: list[str], value: Value) -> None:
+    """Each seed a point, and the mean's interval beside them, a place for each column."""
     look = looks(names)
+    for column, name in enumerate(names):
+        values = [v for v in _values(seeds, name, value) if v is not None]
+        if not values:
+            continue
+        colour = look[name].colour
+        axes.plot([column] * len(values), values, "o", color=colour, alpha=0.35, markersize=5)
+        if len(values) > 1:
+            found = interval(values)
+            low = max(0.0, found.low)
+            axes.plot([column + 0.2] * 2, [low, found.high], color=colour, linewidth=2)
+            axes.plot([column + 0.2], [found.mean], "_", color=colour, markersize=12)
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.set_xlim(-0.5, len(names) - 0.3)
+    axes.set_ylim(bottom=0)
+    latency_axis(axes.yaxis)
+
+
+def figure(seeds: Seeds) -> Figure | None:
+    """A row for each kind of work that there was: reads, writes, fsyncs; by group, if they took
+    turns."""
+    names = names_of(seeds)
     every = [scheme for summary in seeds.values() for scheme in summary["schemes"].values()]
-    kind = "read" if any(seen(scheme).get("read") for scheme in every) else "write"
-    drawn = [p for p in _DRAWN if any(_latency(kind, f"{p}_ns")(s) is not None for s in every)]
+    drawn = []
+    for unit, of in host_rows.populations(every)[:_MOST_DRAWN]:
+        points = [
+            p for p in _DRAWN if any(_latency(unit, of, f"{p}_ns")(s) is not None for s in every)
+        ]
+        if points:
+            drawn.append((unit, of, points))
     if not drawn:
         return None
-    made, all_axes = plt.subplots(
-        1, len(drawn), figsize=(4.2 * len(drawn), 3.6), squeeze=False, layout="constrained"
+    size = (4.2 * len(_DRAWN), 3.6 * len(drawn))
+    made, rows = plt.subplots(
+        len(drawn), len(_DRAWN), figsize=size, squeeze=False, layout="constrained"
     )
-    for axes, percentile in zip(all_axes[0], drawn, strict=True):
-        for column, name in enumerate(names):
-            values = [
-                v for v in _values(seeds, name, _latency(kind, f"{percentile}_ns")) if v is not None
-            ]
-            if not values:
+    for all_axes, (unit, of, points) in zip(rows, drawn, strict=True):
+        for axes, percentile in zip(all_axes, _DRAWN, strict=True):
+            if percentile not in points:
+                axes.set_visible(False)
                 continue
-            colour = look[name].colour
-            axes.plot([column] * len(values), values, "o", color=colour, alpha=0.35, markersize=5)
-            if len(values) > 1:
-                found = interval(values)
-                low = max(0.0, found.low)
-                axes.plot([column + 0.2] * 2, [low, found.high], color=colour, linewidth=2)
-                axes.plot([column + 0.2], [found.mean], "_", color=colour, markersize=12)
-        axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
-        axes.set_xlim(-0.5, len(names) - 0.3)
-        axes.set_ylim(bottom=0)
-        latency_axis(axes.yaxis)
-        axes.set_title(f"{kind}s: {percentile}")
+            _draw(axes, seeds, names, _latency(unit, of, f"{percentile}_ns"))
+            axes.set_title(f"{host_rows.label(every, unit, of)}: {percentile}", fontsize=10)
     return made
+
+
+def matrix(seeds: Seeds) -> tuple[list[str], list[tuple[str, list[str]]]] | None:
+    """The 99.9th percentiles again, schemes as columns and a row for each file system; None with
+    only one.  `best` is the scheme whose mean over the seeds is the least."""
+    at: dict[tuple[str, str], str] = {}
+    for summary in seeds.values():
+        for column, scheme in summary["schemes"].items():
+            if of := scheme.get("file_system"):
+                at[of["name"], column.removeprefix(f"{of['name']}-")] = column
+    systems, schemes = (list(dict.fromkeys(key[n] for key in at)) for n in (0, 1))
+    if len(systems) < 2:
+        return None
+    every = [scheme for summary in seeds.values() for scheme in summary["schemes"].values()]
+    out: list[tuple[str, list[str]]] = []
+    for unit, of in host_rows.populations(every):
+        value = _latency(unit, of, "p99.9_ns")
+        out.append((f"{host_rows.label(every, unit, of)}: p99.9", []))
+        for system in systems:
+            cells, means = [], {}
+            for scheme in schemes:
+                column = at.get((system, scheme))
+                found = _values(seeds, column, value) if column else []
+                there = [v for v in found if v is not None]
+                cells.append(_said(there, "p99.9") if there else "–")
+                if there:
+                    means[scheme] = interval(there).mean
+            best = min(means, key=means.__getitem__) if len(set(means.values())) > 1 else "–"
+            out.append((f"  {system}", [*cells, best]))
+    return [*schemes, "best"], out
 
 
 def _csv(there: dict[str, Seeds]) -> str:
@@ -169,11 +218,12 @@ def _csv(there: dict[str, Seeds]) -> str:
 
 @dataclass(frozen=True)
 class _Drive:
-    """What the page has of one: its name, its table, its picture."""
+    """What the page has of one: its name, its table, its picture, file systems by schemes."""
 
     words: str
     numbers: tuple[list[str], list[tuple[str, list[str]]]]
     picture: Picture | None
+    matrix: tuple[list[str], list[tuple[str, list[str]]]] | None
 
 
 def _picture(out: Path, device: str, seeds: Seeds) -> Picture | None:
@@ -200,7 +250,12 @@ def write(out: Path, there: dict[str, Seeds]) -> str:
     for device, seeds in there.items():
         words = f"{Path(device).name}: {len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
         texts.append(f"{words}\n{columns(names_of(seeds), rows(seeds))}")
-        drives.append(_Drive(words, (names_of(seeds), rows(seeds)), _picture(out, device, seeds)))
+        both = matrix(seeds)
+        if both:
+            texts.append(columns(*both))
+        drives.append(
+            _Drive(words, (names_of(seeds), rows(seeds)), _picture(out, device, seeds), both)
+        )
     page = html_page.render("sweep.html", title="Scarp: a sweep", lead=lead, drives=drives)
     (out / "report.html").write_text(page)
     return "\n\n".join(texts)
