@@ -378,7 +378,7 @@ class FioDurable(Folder):
         fio.write_text(json.dumps({"jobs": jobs}))
         fio_durable.check_counts(found, fio)
         fio.write_text(json.dumps({"jobs": jobs[:1]}))
-        with self.says(r"\[two\]: None writes of fio's are 2 commands"):
+        with self.says(r"\[two\]: 0 writes of fio's are 2 commands"):
             fio_durable.check_counts(found, fio)
         for text in ("", "{}", '{"jobs": 1}', '{"jobs": [1]}', '{"jobs": [{"write": []}]}'):
             fio.write_text(text)

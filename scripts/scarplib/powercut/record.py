@@ -18,7 +18,7 @@ from scarplib.device_logs.log_file import LogError
 from scarplib.drive import age, image_file
 from scarplib.drive.check import check_drive
 from scarplib.errors import UserError
-from scarplib.guest import user_guest, vm
+from scarplib.guest import fio_job, user_guest, vm
 from scarplib.guest.file_system import FileSystem, check_room
 from scarplib.guest.job import (
     FIO,
@@ -206,7 +206,7 @@ def _boot(wanted: Wanted, guest: Guest, drives: Sequence[Drive], folder: Path) -
         )
         for number, drive in enumerate(drives)
     ]
-    files: dict[str, Path | bytes] = {"job.fio": wanted.job} if wanted.job else {}
+    files: dict[str, Path | bytes] = fio_job.read(wanted.job).content() if wanted.job else {}
     files |= {**guest.task.content(), **wanted.files, START: start_text().encode()}
     files |= wanted.over.layout.files(guest.image)
     run = vm.GuestRun(
