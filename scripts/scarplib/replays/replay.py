@@ -250,8 +250,8 @@ def _compare(asked: Asked) -> int:
     print(table_text(schemes))
     if said := replay_words.no_collection(results):
         print(f"\n{said}")
-    if said := best.words(schemes):
-        print("\n" + "\n".join(said))
+    if ranked := best.words(schemes):
+        print("\n" + "\n".join(ranked))
     draw(folder)
     shown = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     print(f"\nResults: {shown}/  (report.html, summary.json, a folder for each column)")

@@ -126,7 +126,7 @@ class FioRun:
 
     def jobs_apart(self) -> tuple[Unit, ...]:
         """Each job that fio reported by itself."""
-        return tuple(_told_apart(by_name(self.jobs)))
+        return tuple(_told_apart(tuple(by_name(self.jobs))))
 
     def ramp(self) -> bool:
         """Whether a job has one."""
