@@ -67,7 +67,9 @@ def _tails(schemes: dict[str, dict[str, Any]]) -> tuple[list[_Tail], list[tuple[
             met.update(c for c, share in tail_shares(tail).items() if share >= 5)
             text = tail_text(tail, merging=merging)
             found.append(
-                _Tail(name, AT_DRIVE[direction], f"{tail['count']:,}", human_ns(tail["mean_ns"]), text)
+                _Tail(
+                    name, AT_DRIVE[direction], f"{tail['count']:,}", human_ns(tail["mean_ns"]), text
+                )
             )
     said = sentences(merging)
     return found, [(label, said[x]) for x, label in labels(merging).items() if x in met]
