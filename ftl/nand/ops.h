@@ -526,8 +526,8 @@ static inline const ScarpFlashCmd *scarp_nand_suspended(const ScarpDrive *drive,
     return drive->nand.die[die].suspended;
 }
 /*
- * True when a read or program waits that could be sent to the die while a
- * command of the same kind still runs (nand.cache).
+ * True when a command waits at the die, and none is loaded behind the current
+ * one yet (nand.cache). The caller then looks for one that may be.
  */
 static inline bool scarp_nand_wants_behind(const ScarpDrive *drive,
                                            uint32_t index)

@@ -1,5 +1,7 @@
 /*
- * Requests: their way through the cache, page by page, and back.
+ * Serves the application's requests: divides each one into parts, one for each
+ * page of the array, hands the parts to the page cache, and returns the request
+ * when all parts are served.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -182,8 +184,9 @@ void array_part_end(Array *a, uint32_t part, int error)
 }
 
 /*
- * Hands a request to the cache, page by page. False: a part would have to wait,
- * and no Part is free for it.
+ * Hands the parts of a request to the cache. A part that has to wait needs a
+ * Part record. Returns false if there is none left; the rest of the request
+ * goes on later.
  */
 static bool request_run(Array *a, ArrayRequest *r)
 {

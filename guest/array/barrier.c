@@ -55,7 +55,10 @@ uint64_t array_barrier_epoch(const Array *a)
     return a->barrier_first ? a->barrier_last->epoch : 0;
 }
 
-/* Called when the drives have flushed: ends all flushes up to a->settling. */
+/*
+ * Called when all drives have flushed their caches: ends the flush requests in
+ * front of the queue, up to a->settling.
+ */
 static void settled(Array *a)
 {
     ArrayRequest *last = a->settling, *r;
@@ -111,7 +114,10 @@ void array_drive_flushed(Array *a, uint32_t drive, int error)
             array_drive_kick(a, drive);
             return;
         }
-        /* Nobody can tell whether the drive still has its acknowledged data. */
+        /*
+         * The drive's flush has failed for good, so the data that it has
+         * acknowledged may be lost.
+         */
         d->lost = true;
     }
     if (!--a->drives_owed) {

@@ -10,7 +10,10 @@
 
 uint32_t array_set_of(const Array *a, uint64_t number)
 {
-    /* The hash spreads neighbours over all sets. Its high bits are the best. */
+    /*
+     * Neighbouring pages get different sets. The high bits of the product are
+     * used, because they depend on all bits of the number.
+     */
     uint64_t hash = (number + 1) * 0x9e3779b97f4a7c15ull >> 32;
 
     return hash * a->n_sets >> 32;
@@ -118,9 +121,10 @@ bool array_part_run(Array *a, const Part *part, bool first)
 }
 
 /*
- * Makes room for waiting parts whose pages are not in the cache: for each such
- * part a dirty page is being written. If no page can be, the parts end with
- * EIO.
+ * Called while parts of requests wait for pages that are not in this set.
+ * Writes back as many dirty pages as there are such parts, so that these pages
+ * can be replaced. If no page can be written or is being read, the waiting
+ * parts end with EIO.
  */
 static void set_make_room(Array *a, uint32_t set)
 {
@@ -154,7 +158,7 @@ static void set_make_room(Array *a, uint32_t set)
     if (under_way || reading) {
         return;
     }
-    /* no page of the set can be written: its waiting parts fail */
+    /* every page's write has failed, so nothing can become free */
     for (uint32_t i = s->waiting_first; i != NONE;) {
         uint32_t next = a->parts[i].next;
 

@@ -1,5 +1,5 @@
 /*
- * Copies of pages.
+ * A copy routine for pages that takes few instructions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

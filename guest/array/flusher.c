@@ -13,8 +13,9 @@ void array_entry_free(Array *a, uint32_t entry)
 }
 
 /*
- * A set as the flusher sees it: distance of each page, and whether a flush
- * request for the page may be made.
+ * A set of the page cache as the flusher sees it. far[i] is how far page i is
+ * from being evicted; open[i]: page i is dirty, and nothing is done about it
+ * yet, so the flusher may ask for its write.
  */
 typedef struct {
     uint32_t n;
@@ -36,8 +37,9 @@ static void look(const Array *a, uint32_t set, View *v)
 }
 
 /*
- * Returns the open page that leaves the set first. NONE: there is none, or its
- * flush request would be stale at once.
+ * Returns the open page that the cache will evict first. NONE if there is none,
+ * or if it would be evicted so late that its flush request would be discarded
+ * at once (stale_score).
  */
 static uint32_t choose(const View *v, uint64_t stale_score)
 {
@@ -50,7 +52,7 @@ static uint32_t choose(const View *v, uint64_t stale_score)
         }
     }
     for (uint32_t i = 0; i < v->n; i++) {
-        /* the sum is the page's array_flush_score() */
+        /* score counts the pages that will be evicted later than this one */
         score += v->far[i] > least;
     }
     return score < stale_score ? NONE : best;

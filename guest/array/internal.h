@@ -49,7 +49,10 @@ typedef struct {
     uint8_t tries;      /* failed writes in a row */
 } Page;
 
-/* The share of a request in one page, while it has to wait. */
+/*
+ * A part of a request, the bytes that lie in one page of the array, while it
+ * has to wait for that page.
+ */
 typedef struct {
     ArrayRequest *request;
     uint64_t number; /* the page of the array */

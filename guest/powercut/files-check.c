@@ -1,9 +1,11 @@
 /*
- * scarp-files check: finds broken promises.
+ * scarp-files check: runs after a power cut and compares the files with the
+ * promises, the lines that scarp-files work wrote down when a sync had
+ * returned.
  *
  * A promise about a file, block or log holds until the next promise about it. A
- * version that is newer than the promised one is no broken promise: it was on
- * the drive before it could be promised.
+ * newer version than the promised one is right, too: the drive had it when the
+ * power failed, before its sync had returned.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * Promises that a drive has made to a workload, written down outside of it.
+ * Writes down, outside of the drive, which data the drive has promised to keep.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,7 @@
 /*
- * Promises that a drive has made to a workload, written down outside of it.
+ * Promises of a drive: data that a workload has written and the drive must
+ * keep, because a sync of it has returned. They are written down outside of the
+ * drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /*
- * scarp-files: a workload that makes files durable, and the check of its files.
+ * scarp-files: writes files and makes them durable until the power is cut;
+ * after that, checks that no durable file is lost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
