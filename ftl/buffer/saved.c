@@ -1,8 +1,8 @@
 /*
  * When power fails, energy in the drive's capacitors saves the buffered units
- * whose writes have completed (controller.plp_bytes). When power is back, these
- * units are put into the buffer as if the host wrote them again, in the same
- * order.
+ * that have all of their bytes (controller.plp_bytes). When power is back,
+ * these units are put into the buffer as if the host wrote them again, in the
+ * same order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

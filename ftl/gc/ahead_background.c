@@ -1,6 +1,6 @@
 /*
- * The policies of work ahead of GC that do nothing, or collect whole victims
- * while a die is idle.
+ * Two policies of work ahead of time: `no-ahead` does nothing, and `background`
+ * collects victims while a die is idle.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,8 +11,9 @@ static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
 }
 
 /*
- * Two counts that end idle work. Copies to other planes fill pages only in
- * part, so collections could go on for ever without a block more that is free.
+ * Two counts that stop idle collections which gain nothing. Copies to other
+ * planes may fill pages only in part; collections could then go on for ever
+ * without another free block.
  */
 typedef struct {
     uint32_t most_free; /* the most free blocks since the last host command */
@@ -50,8 +51,8 @@ static void collect(ScarpDrive *drive, uint32_t die)
             scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
             scarp_mark(drive, background_began);
             /*
-             * The die looks again, as its pacing may have to grant the first
-             * step.
+             * The die is made to look for work again, because its pacing policy
+             * may have to permit the job's first step.
              */
             scarp_nand_kick(drive, die);
             return;

@@ -86,8 +86,9 @@ static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Returns the plane's block whose pages move next, or SCARP_NONE. Sets *ready
- * to the number of blocks that are free or count as free.
+ * Returns the block of the plane whose pages move next, or SCARP_NONE. Sets
+ * *ready to the number of free blocks, plus, with look_ahead=1, the full blocks
+ * with few enough valid pages.
  */
 static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
 {
@@ -104,8 +105,8 @@ static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
 }
 
 /*
- * Moves a page in the die's plane with the fewest ready blocks. Returns false
- * if no plane of the die has a page to move.
+ * Moves one page in the plane of the die that has the fewest ready blocks (see
+ * look()). Returns false if no plane of the die has a page to move.
  */
 static bool step(ScarpDrive *drive, PreGc *pregc, uint32_t die)
 {

@@ -253,8 +253,8 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
 /* ---- Starting ----------------------------------------------------------- */
 
 /*
- * Returns how many mapping entries the job may change. Entries of translation
- * units are in RAM, so their moves do not count.
+ * Returns the greatest number of mapping entries that the job can change. A
+ * translation unit's own PPN is always in RAM, so its move does not count.
  */
 static uint32_t changes(const ScarpDrive *drive, const ScarpGcJob *job)
 {
@@ -430,8 +430,8 @@ static void __attribute__((noinline)) go_on_too(ScarpDrive *drive,
 }
 
 /*
- * Handles the end of a program or copyback. Its page may contain units of
- * several victims, and the job of each victim goes on.
+ * Handles the end of a program or copyback. Its page may have units of several
+ * victims, whose jobs all advance.
  */
 static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {

@@ -233,10 +233,11 @@ int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 /* ---- Pages by grant: gc/rounds.c, gc/reclaim.c -------------------------- */
 
 /*
- * Grants exist only under redistributed pacing, which comes with hios-1 and
- * hios-2. A segment is the read and the program of one page. A round is the
- * rest of one victim, or of one merge. If erases of the round before have not
- * been done, they belong to the round, and come first.
+ * Redistributed pacing (hios-1, hios-2) permits collections piece by piece;
+ * each permission is a grant. A segment is the read and the program of one
+ * page. A round is what is left of collecting one victim, or of one merge:
+ * pages to copy, then blocks to erase. If the round before has not done its
+ * erases yet, they come first.
  */
 
 /* A write's pages that go to one plane. */
@@ -258,23 +259,23 @@ typedef enum {
 } ScarpReclaim;
 
 /*
- * A plane's round, as far as it is still to be granted: at most so many pages,
- * and the erases before them.
+ * The pages and erases of a plane's round that have not been granted yet. The
+ * number of pages is an upper bound. The erases come before them.
  */
 typedef struct {
     uint32_t plane, pages, erases;
 } ScarpGcRound;
 
 /*
- * Return what has to be reclaimed before the write, and the time that this
- * takes if a round is due.
+ * scarp_gc_reclaim() returns whether a collection or merge is needed before the
+ * write. scarp_gc_reclaim_ns() returns the time that it takes.
  */
 ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
                               const ScarpGcWrite *write);
 int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write);
 /*
- * Return upper bounds of the times of a segment and of an erase, if nothing is
- * in their way.
+ * Return upper bounds of the time to read and program one page, and of the time
+ * of an erase, if no other command is in the way.
  */
 int64_t scarp_gc_segment_ns(const ScarpDrive *drive);
 int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
@@ -284,7 +285,10 @@ int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
  * wait for its transfers.
  */
 int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die);
-/* Opens the round that is due. Returns false if there is nothing to collect. */
+/*
+ * Opens the round that scarp_gc_reclaim() found due. Returns false if the plane
+ * has nothing to collect.
+ */
 bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write);
 /* True when a page or an erase of the plane's round is still to be granted. */
 bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane);
@@ -295,7 +299,10 @@ uint32_t scarp_gc_round(ScarpDrive *drive);
  * granted, and returns their number. *open is valid until the next call.
  */
 uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open);
-/* Returns how many erases follow the pages of the plane's round. */
+/*
+ * Returns how many blocks are to be erased after the pages of the plane's
+ * round.
+ */
 uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
 /*
  * Grants erases and pages of the plane's round, which then begin. Erases of the
@@ -303,7 +310,10 @@ uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
  */
 void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);
-/* Returns the time that the granted pages and erases of the die still take. */
+/*
+ * Returns how long the die needs for the pages and erases that have been
+ * granted and are not complete.
+ */
 int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
 
 /* ---- A power cut -------------------------------------------------------- */

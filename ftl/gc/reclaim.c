@@ -1,11 +1,11 @@
 /*
- * The collection or merge that a write needs and that has not begun
- * (hios-isca14 section 5.1), for redistributed pacing.
+ * For redistributed pacing (hios-isca14 section 5.1): finds out whether a write
+ * needs a collection or merge that has not begun.
  *
- * A write needs one in two cases. Free-block reclaiming: its plane is short of
- * free blocks. Logical-block reclaiming, with mappings that choose the page:
- * the block for the write's pages has fewer pages left than the write wants,
- * and no other block can be opened for them.
+ * A write needs one in two cases. Free-block reclaiming: the write's plane is
+ * short of free blocks. Logical-block reclaiming, with mappings that choose the
+ * page of a write: the block for the write has too few pages left, and no
+ * further block can be opened.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -44,7 +44,9 @@ static bool has_victim(const ScarpDrive *drive, uint32_t plane)
            (scarp_gc_runs(drive, plane) || scarp_block_settled(drive, victim));
 }
 
-/* Answers scarp_gc_reclaim() for mappings that let a unit lie in any page. */
+/*
+ * Implements scarp_gc_reclaim() for mappings that let a unit lie in any page.
+ */
 static ScarpReclaim of_plane(const ScarpDrive *drive,
                              const ScarpGcWrite *write)
 {
@@ -72,7 +74,9 @@ uint32_t scarp_gc_write_lpn(const ScarpDrive *drive, const ScarpGcWrite *write)
                ? SCARP_NONE : write->lpn;
 }
 
-/* Answers scarp_gc_reclaim() for mappings that choose the pages. */
+/*
+ * Implements scarp_gc_reclaim() for mappings that choose the page of a write.
+ */
 static ScarpReclaim of_block(const ScarpDrive *drive,
                              const ScarpGcWrite *write)
 {
@@ -88,7 +92,8 @@ static ScarpReclaim of_block(const ScarpDrive *drive,
         return RECLAIM_NOTHING;
     }
     /*
-     * No merge may be possible while programs are on their way to the blocks.
+     * A merge may be impossible just now, because programs are still under way
+     * in the blocks that it would merge.
      */
     if (!scarp_gc_runs(drive, plane) &&
         !scarp_merge_plan(drive, plane, room ? SCARP_NONE : write->lpn, &copies,

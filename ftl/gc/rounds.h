@@ -1,6 +1,7 @@
 /*
- * Rounds: the state of redistributed pacing (gc/pacing_redistributed.c), which
- * grants them. gc/ops.h has the functions by which hil asks for rounds.
+ * The state of redistributed pacing (gc/pacing_redistributed.c), which permits
+ * collections in rounds (what is left of one victim, or of one merge). gc/ops.h
+ * has the functions by which the host-queue policy asks for rounds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
