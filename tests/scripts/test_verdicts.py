@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The five verdicts on made-up results: a row that a scheme without effect passes says nothing."""
+"""The six verdicts on made-up results: a row that a scheme without effect passes says nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "scripts")]
 
 from scarplib.reproduce import spec, stale, verdicts  # noqa: E402
 from scarplib.reproduce.judge import JUDGES, Judge, paragc_open  # noqa: E402
-from scarplib.reproduce.results import Results, Row, key  # noqa: E402
+from scarplib.reproduce.results import Asked, Results, Row, key  # noqa: E402
 from scarplib.reproduce.verdicts import Verdict  # noqa: E402
 
 LABELS = ("baseline", "control", "other", "mine", "mine-large")
@@ -50,7 +50,7 @@ def judge(row: Any, conditions: dict[str, str] | None = None) -> Judge:
             COMPARATORS=("baseline", "other"),
             CONDITIONS=conditions or {},
             JUDGED_BY=("main",),
-            rows=lambda paper, data: [row(data["main"])],
+            ASKED=(Asked("1", "v", ("main",), lambda paper, data: [row(data["main"])]),),
         ),
     )
 
@@ -97,8 +97,8 @@ class Verdicts(unittest.TestCase):
 
         self.assertIs(one(of_drive, {}).verdict, Verdict.HOLDS)
 
-    def test_by_construction(self) -> None:
-        found = one(lambda data: better(data, by_construction="it was chosen so"), {"mine": 50})
+    def test_what_a_row_was_chosen_by(self) -> None:
+        found = one(lambda data: better(data, chosen_by_it="it was chosen so"), {"mine": 50})
         self.assertEqual(found.text(), "says nothing: it was chosen so")
 
     def test_for_how_much_of_what_is_swept(self) -> None:
@@ -109,8 +109,32 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(found.text(), f"**does not hold**: {said}")
 
     def test_what_could_not_be_asked(self) -> None:
-        found = one(lambda data: better(data, not_tried="no such load"), {"mine": 50})
-        self.assertEqual(found.text(), "not tried: no such load")
+        found = one(lambda data: better(data, not_met="no such load"), {"mine": 50})
+        self.assertEqual(found.text(), "baseline not met: no such load")
+
+    def test_what_has_not_been_run(self) -> None:
+        asked = (Asked("7", "what it is about", ("main", "later"), lambda paper, data: []),)
+        of = cast(Judge, types.SimpleNamespace(**{**vars(judge(better)), "ASKED": asked}))
+        paper = spec.Paper("made-up", "", (), {}, {})
+        (found,) = verdicts.verdicts(of, paper, {"main": made({})})
+        self.assertEqual(found.text(), "not tried: `later`: not run yet")
+        self.assertEqual((found.row.number, found.row.metric), ("7", "what it is about"))
+
+    def test_a_fifth_of_the_settings_swept(self) -> None:
+        """Where the setting that was chosen fails: only if, from a fifth on; it never holds."""
+        for good, wanted in ((19, Verdict.FAILS), (20, Verdict.ONLY_IF), (99, Verdict.ONLY_IF)):
+            found = one(lambda data, good=good: better(data, swept=(good, 100)), {"mine": 95})
+            self.assertIs(found.verdict, wanted)
+
+    def test_what_is_counted_apart(self) -> None:
+        found = one(lambda data: better(data, apart="made after results"), {"mine": 50})
+        self.assertEqual(found.text(), "holds: counted apart: made after results")
+        self.assertEqual(
+            verdicts.count([found]),
+            "Of 0 rows 0 hold, 0 hold only if, 0 do not hold, 0 have a baseline that is not met, "
+            "0 say nothing, 0 were not tried. Counted apart: 1 (made after results), of which 1 "
+            "holds.",
+        )
 
     def test_the_sweep_of_paragc(self) -> None:
         labels = [f"iterations={n},{name}" for name in paragc_open.LINES for n in (1, 2, 4)]
@@ -124,7 +148,7 @@ class Verdicts(unittest.TestCase):
         data = made(values, ("baseline", "gc-z", *labels))
         self.assertEqual(
             paragc_open.condition(data, VALUE, 20),
-            "it holds for 17 of the 27 settings swept; even spread: λ from 1 to 2; "
+            "it holds for 19 of the 30 settings swept; even spread: λ from 1 to 2; "
             "from the victim's channel: λ = 1; random spread: λ from 1 to 2",
         )
 
@@ -155,7 +179,8 @@ class Verdicts(unittest.TestCase):
         ]
         self.assertEqual(
             verdicts.count(judged),
-            "Of 4 rows 3 hold (1 of them only if); 2 say nothing; 1 not tried.",
+            "Of 8 rows 2 hold, 1 holds only if, 1 does not hold, 1 has a baseline that is not met, "
+            "2 say nothing, 1 was not tried.",
         )
 
 

@@ -87,6 +87,7 @@ def _making(
     making = [
         *_options(e, point, scheme), "-s", scheme.age_as, "--age", str(age),
         "--age-seed", str(age_seed),
+        *(["--age-overwrite", str(e.overwrite)] if e.overwrite >= 0 else []),
     ]  # fmt: skip
     key = "\n".join((program(), (ROOT / e.device).read_text(), *making))
     return IMAGES / f"{hashlib.sha256(key.encode()).hexdigest()[:20]}.img", making

@@ -138,9 +138,12 @@ class Row:
     `why` is asked for only where the row is printed: what it divides by may be 0 elsewhere.
     `against`: whom the scheme is compared with besides the first of the judge's comparators.
     `of_scheme`: it compares a scheme with others; not so what is said of a drive or of a load.
-    `by_construction`: why it can't but hold.
+    `chosen_by_it`: why it can't but hold, as something was chosen by this very row.
     `condition`: of what is swept, for how much it holds; empty: for all of it, or nothing is.
+    `swept`: in how many of the settings swept it holds, and how many there are.
+    `not_met`: what of the comparators' own figures could not be had.
     `not_tried`: why it could not be asked; what was seen stands there without a verdict.
+    `apart`: why it is in none of the numbers that are counted.
     """
 
     number: str
@@ -152,10 +155,47 @@ class Row:
     why: Callable[[], str] | str = ""
     against: tuple[str, ...] = ()
     of_scheme: bool = True
-    by_construction: str = ""
+    chosen_by_it: str = ""
+    not_met: str = ""
     not_tried: str = ""
     condition: str = ""
+    swept: tuple[int, int] = (0, 0)
+    apart: str = ""
 
     def reason(self) -> str:
         """Why it is as it is; empty: there is nothing to say."""
         return self.why if isinstance(self.why, str) else self.why()
+
+
+# Why a row is counted in no number.
+CONSTRUCTED = "by construction"
+OTHER_MAPPING = "of a mapping that the paper has not"
+CHANGED_AFTER = "its criterion or metric was chosen after results"
+
+Data = Mapping[str, Results]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Rows of one number: the experiments that they are computed from, and how.
+
+    `what` stands for them where one of these experiments has not been run.
+    """
+
+    number: str
+    what: str
+    needs: tuple[str, ...]
+    rows: Callable[[spec.Paper, Data], list[Row]]
+
+
+def asked_rows(asked: Sequence[Asked], paper: spec.Paper, data: Data) -> list[Row]:
+    """All rows, in the order of what is asked."""
+    found: list[Row] = []
+    for one in asked:
+        missing = [name for name in one.needs if name not in data]
+        if missing:
+            why = f"{', '.join(f'`{name}`' for name in missing)}: not run yet"
+            found.append(Row(one.number, one.what, "", "", False, "", not_tried=why))
+        else:
+            found += one.rows(paper, data)
+    return found

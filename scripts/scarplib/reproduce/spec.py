@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """experiments/PAPER.toml: what is run.  A wrong key or value is named, never ignored.
 
-An experiment runs its schemes on each of its points (a workload, perhaps with keys of the drive
+An experiment runs its schemes (each together with what `with` names) on each of its points (a
+workload, perhaps with keys of the drive
 changed) for each seed.  A cell is one point and seed with all schemes: they are compared request by
 request, so they belong together.
 """
@@ -79,6 +80,7 @@ class Experiment:
     warmup: int = 0
     align: int = 0
     age: int = 0
+    overwrite: int = -1  # permille of the drive that ageing overwrites; -1: the replayer's own
     workload: str = ""  # keys for the generator, after the point's
     logs: bool = True  # whether requests are compared one by one
 
@@ -169,6 +171,14 @@ def _grid(tables: list[dict[str, Any]], where: str) -> list[Scheme]:
     return list(found.values())
 
 
+def _together(scheme: Scheme, other: str) -> Scheme:
+    """The scheme with another choice beside it, under its own label."""
+    if not other:
+        return scheme
+    name = other if scheme.scheme == "baseline" else f"{scheme.scheme}+{other}"
+    return replace(scheme, scheme=name)
+
+
 def _quick(e: Experiment, permille: int) -> Experiment:
     """The whole experiment with few seeds and short runs: directions, no magnitudes."""
     points = tuple(
@@ -213,6 +223,8 @@ def load(paper: str, part: str = "full") -> Paper:
             table.update(small)
         chosen = [schemes.get(s, Scheme(s, s)) for s in table.pop("schemes")]
         chosen += _grid(table.pop("grid", []), where)
+        chosen = [_together(s, table.get("with", "")) for s in chosen]
+        table.pop("with", None)
         points = _points(table, data["workloads"], where)
         rest = _fields(Experiment, table, where)
         made = Experiment(

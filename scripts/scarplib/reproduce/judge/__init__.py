@@ -8,12 +8,13 @@ from typing import Protocol
 
 from scarplib.reproduce import spec
 from scarplib.reproduce.judge import all_together, hios, hpdc18, mappings, paragc, pregc
-from scarplib.reproduce.results import Results, Row
+from scarplib.reproduce.results import Asked, Results
 
 
 class Judge(Protocol):
     """What each of the files has; `data`: the results by the experiment's name.
 
+    `ASKED`: the paper's claims, in their order, each with what was seen and whether it holds.
     `SUBJECTS`: the columns that the rows are about.  In their place `control` is put, and
     `COMPARATORS`, of which the first is meant by every row.
     `JUDGED_BY`: the experiments where the rows ask for them; each runs all of these.
@@ -30,8 +31,8 @@ class Judge(Protocol):
     @property
     def JUDGED_BY(self) -> tuple[str, ...]: ...
 
-    def rows(self, paper: spec.Paper, data: dict[str, Results], /) -> list[Row]:
-        """The paper's claims, each with what was seen and whether it holds."""
+    @property
+    def ASKED(self) -> tuple[Asked, ...]: ...
 
     def details(self, paper: spec.Paper, data: dict[str, Results], /) -> list[str]:
         """The rest of the page, as lines of Markdown."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scarplib.reproduce import spec
 from scarplib.reproduce.markdown import table
-from scarplib.reproduce.results import Entry, Results, Row, Value, amplification, key
+from scarplib.reproduce.results import Asked, Entry, Results, Value, amplification, key
 from scarplib.sweep.intervals import Interval
 
 SUBJECTS: tuple[str, ...] = ()
@@ -126,9 +126,8 @@ def agreement(one: dict[str, int], other: dict[str, int]) -> float:
     return 2 * same / len(pairs) - 1 if pairs else 1.0
 
 
-def rows(_: spec.Paper, __: dict[str, Results]) -> list[Row]:
-    """None: no paper has claimed anything of this."""
-    return []
+# No paper has claimed anything of this.
+ASKED: tuple[Asked, ...] = ()
 
 
 def _ms(data: Results, label: str, op: str) -> str:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from scarplib.reproduce.results import Results, Value, key, utilisation
 from scarplib.sweep.intervals import mean
 
@@ -63,30 +65,36 @@ def _same(data: Results, scheme: str, against: str) -> float:
     )
 
 
-def ties(data: Results, beside: Results, small: Results) -> str:
+def ties(data: Results, others: Mapping[str, Results]) -> str:
     """How often Algorithm 3 had a choice, by what came out, and what it is worth where it has."""
 
-    def gain(part: Results, setting: str, name: str) -> str:
-        vic, par = f"{setting}gc-vic", f"{setting}gc-par"
+    def gain(part: Results, name: str) -> str:
         return (
-            f"{part.change(vic, par, key(name)).text()} "
-            f"(the same in {_same(part, vic, par):.0f} % of the runs)"
+            f"{part.change('gc-vic', 'gc-par', key(name)).text()} (the same in "
+            f"{_same(part, 'gc-vic', 'gc-par'):.0f} % of the runs)"
         )
 
+    beside = "; ".join(
+        f"{SETTINGS[name]} {gain(part, 'requests_per_s' if name == 'deep' else 'read_ns')}"
+        for name, part in others.items()
+    )
     return (
         "Algorithm 3 chooses among blocks with exactly the fewest valid pages, by the reads that "
-        "wait when a collection starts. As a due collection is not looked for while a read comes "
-        f"next, it has no reads to choose by: {_same(data, 'gc-vic', 'gc-par'):.0f} % of the runs "
-        "are the same as GC-PAR's. All reads against GC-PAR where reads wait: first come, first "
-        "served "
-        f"{gain(beside, 'fcfs ', 'read_ns')}, collections at once "
-        f"{gain(beside, 'at once ', 'read_ns')}. First come, first served and with blocks of "
-        f"64 pages, of which more tie and match: {gain(small, '', 'read_ns')}; reads to the "
-        f"sibling plane {small.change('gc-vic', 'gc-par', key('sibling_read_ns')).text()}."
+        "wait when a collection starts. Of 512 pages few blocks tie, and a read matches one of 512 "
+        f"offsets. All reads, GC-VIC against GC-PAR: {gain(data, 'read_ns')}. In other settings: "
+        f"{beside} (of `deep` the throughput)."
     )
 
 
-def reads(data: Results, beside: Results) -> str:
+SETTINGS = {
+    "open": "reads before a due collection",
+    "open-fcfs": "first come, first served",
+    "deep": "a closed loop of 1,024",
+    "ties": "first come, first served with blocks of 64 pages",
+}
+
+
+def reads(data: Results, first: Results, fcfs: Results) -> str:
     """Why reads gain less than writes: by what they waited for, and how collections follow."""
     shares = ", ".join(
         f"{cause} {_read_ms(data, 'baseline', cause):.2f} → {_read_ms(data, 'gc-par', cause):.2f}"
@@ -94,22 +102,15 @@ def reads(data: Results, beside: Results) -> str:
                       "die_gc_program", "die_gc_held", "die_erase", "channel")
     )  # fmt: skip
     again = [100 * data.level(scheme, key("gc_again")).mean for scheme in ("baseline", "gc-par")]
+    later = [part.change("gc-par", "baseline", key("read_ns")).text() for part in (first, fcfs)]
     return (
         f"what a read waited for, baseline → GC-PAR, ms: {shares}. While a plane collects, its "
         "sibling goes on writing, so it is more often due when the collection ends: "
         f"{again[0]:.1f} % of the collections under baseline begin at once after another of their "
-        f"die, {again[1]:.1f} % under GC-PAR. First come, first served (section 3.2), reads stand "
-        f"behind blocked writes, and change by {_beside(beside, 'fcfs', 'read_ns')}; with "
-        "collections that begin before reads that wait they change by "
-        f"{_beside(beside, 'at once', 'read_ns')} ({len(beside.points)} workloads; as in the rows "
-        f"{_beside(beside, '', 'read_ns')}). Rows have reads first, as Table 1 says."
+        f"die, {again[1]:.1f} % under GC-PAR. Where reads go before a due collection they change "
+        f"by {later[0]}; first come, first served (section 3.2), where they stand behind blocked "
+        f"writes, by {later[1]}."
     )
-
-
-def _beside(data: Results, setting: str, name: str) -> str:
-    """GC-PAR against baseline, both in another setting ("": that of the rows)."""
-    par, base = (f"{setting} gc-par", setting) if setting else ("gc-par", "baseline")
-    return data.change(par, base, key(name)).text()
 
 
 def _read_ms(data: Results, scheme: str, cause: str) -> float:

@@ -11,7 +11,16 @@ from typing import Any
 
 from scarplib.reproduce import spec
 from scarplib.reproduce.markdown import table
-from scarplib.reproduce.results import Entry, Results, Row, Value, amplification, stat
+from scarplib.reproduce.results import (
+    Asked,
+    Data,
+    Entry,
+    Results,
+    Row,
+    Value,
+    amplification,
+    stat,
+)
 from scarplib.sweep.intervals import Interval
 
 # What is said here is said of mappings, which are no schemes: each is compared by itself.
@@ -81,7 +90,7 @@ def _and(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def rows(_: spec.Paper, results: dict[str, Results]) -> list[Row]:
+def rows(_: spec.Paper, results: Data) -> list[Row]:
     """Each claim, and whether it is seen here."""
     data = results["mappings"]
     in_order = {m: data.level(m, amplification, [SEQUENTIAL]) for m in MAPPINGS}
@@ -114,6 +123,9 @@ def rows(_: spec.Paper, results: dict[str, Results]) -> list[Row]:
             all(ram[a] < ram[b] for a, b in pairwise(order)),
             "block < fast < demand < page"),
     ]  # fmt: skip
+
+
+ASKED = (Asked("M", "what the literature says of mappings", ("mappings", "beside"), rows),)
 
 
 def _figure(value: float) -> str:

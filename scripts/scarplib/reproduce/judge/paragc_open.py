@@ -20,6 +20,7 @@ LINES = {
     "width=244120": "sketch ten times as wide",
     "decay=10000": "decay every 10,000 reads",
     "decay=1000000": "decay every 1,000,000 reads",
+    "ties=1": "ties move, as printed",
 }
 Metrics = Sequence[tuple[str, str, Value]]
 
@@ -40,6 +41,12 @@ def holds(data: Results, label: str, value: Value, band: int) -> bool:
         data.change(label, "baseline", value).high <= -band
         and data.change(label, "gc-z", value).below(0)
     )  # fmt: skip
+
+
+def share(data: Results, value: Value, band: int) -> tuple[int, int]:
+    """In how many of the settings it holds, and how many there are."""
+    every = settings(data)
+    return sum(holds(data, label, value, band) for label in every), len(every)
 
 
 def condition(data: Results, value: Value, band: int) -> str:
