@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/results/raw/PAPER.jsonl.xz: the figures of finished cells, kept in the repository.
 
-The first line says of which engine they are; each further one is a cell with its experiment's key.
+The first line says of which engine they are, and which experiments are of another one (`others`).
+Each further line is a cell with its experiment's key.
 A run takes from it what is of its engine and settings.  The table of all papers is computed from
 it, whichever engine that was.  What nothing on a paper's page is computed from is left out of it.
 """
@@ -87,13 +88,19 @@ def read(paper: spec.Paper, folder: Path = RAW) -> tuple[dict[str, Any], dict[st
     return head, found
 
 
+def _engine(head: dict[str, Any], experiment: str) -> str:
+    """The engine of an experiment's cells; empty where none are kept."""
+    found: str = head.get("others", {}).get(experiment, head.get("engine", ""))
+    return found
+
+
 def restore(paper: spec.Paper, engine: str, folder: Path = RAW) -> int:
     """Cells of this engine that are not there yet are put where a run looks; how many."""
     head, found = read(paper, folder)
-    if head.get("engine") != engine:
-        return 0
     number = 0
     for experiment, point, seed, path in spec.cells(paper, engine):
+        if _engine(head, experiment.name) != engine:
+            continue
         cell = found.get(experiment.name, {}).get((point, seed))
         if cell and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -106,15 +113,17 @@ def restore(paper: spec.Paper, engine: str, folder: Path = RAW) -> int:
 
 
 def load(paper: spec.Paper, folder: Path = RAW) -> tuple[dict[str, Any], dict[str, Results]]:
-    """The head and the results; no results if a cell of any experiment is missing."""
+    """The head, and the results of each experiment of which no cell is missing."""
     head, found = read(paper, folder)
     data = {}
     for e in paper.experiments.values():
         cells = found.get(e.name, {})
         wanted = [(p.name, seed) for p in e.points for seed in range(1, e.seeds + 1)]
         if any(each not in cells for each in wanted):
-            return head, {}
+            continue
         data[e.name] = Results(
-            e, {p.name: [cells[p.name, s] for s in range(1, e.seeds + 1)] for p in e.points}
+            e,
+            {p.name: [cells[p.name, s] for s in range(1, e.seeds + 1)] for p in e.points},
+            engine=_engine(head, e.name),
         )
     return head, data

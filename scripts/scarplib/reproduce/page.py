@@ -74,6 +74,23 @@ def runs(data: dict[str, Results]) -> list[str]:
     ]  # fmt: skip
 
 
+def older(data: dict[str, Results]) -> list[str]:
+    """Which experiments another engine ran, and which were not run."""
+    here = replays.program()
+    by: dict[str, list[str]] = {}
+    for name, of in data.items():
+        if of.engine not in ("", here):
+            by.setdefault(of.engine, []).append(f"`{name}`")
+    if not by:
+        return []
+    said = "; ".join(f"engine {engine} ran {', '.join(names)}" for engine, names in by.items())
+    return [
+        f"Not every experiment was run on engine {here}: an older one, with the same settings, has "
+        f"the figures of some ({said}).",
+        "",
+    ]
+
+
 def commit() -> str:
     """Of the checkout that runs this; one that is changed elsewhere than in the results says so."""
 
@@ -117,6 +134,7 @@ def text(paper: spec.Paper) -> str:
         f"{count(judged) if judged else ''}".rstrip(),
         "",
         *(QUICK if paper.part == "quick" else ()),
+        *older(data),
     ]
     if judged:
         lines += [*rows(judged), ""]

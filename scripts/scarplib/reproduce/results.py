@@ -30,6 +30,8 @@ class Results:
     experiment: spec.Experiment
     cells: dict[str, list[dict[str, Any]]]
     replaced: Mapping[str, str] = field(default_factory=dict)
+    # Of which engine the cells are, where they are kept ones.
+    engine: str = ""
 
     @property
     def points(self) -> list[str]:
@@ -194,7 +196,7 @@ def asked_rows(asked: Sequence[Asked], paper: spec.Paper, data: Data) -> list[Ro
     for one in asked:
         missing = [name for name in one.needs if name not in data]
         if missing:
-            why = f"{', '.join(f'`{name}`' for name in missing)}: not run yet"
+            why = f"{', '.join(f'`{name}`' for name in missing)}: not run on this engine"
             found.append(Row(one.number, one.what, "", "", False, "", not_tried=why))
         else:
             found += one.rows(paper, data)

@@ -29,21 +29,34 @@ from scarplib.reproduce.safs import (
     turns,
     workload_of,
 )
-from scarplib.reproduce.verdicts import Verdict
+from scarplib.reproduce.results import CHANGED_AFTER
+from scarplib.reproduce.verdicts import Verdict, tally
 from scarplib.sweep.intervals import Interval, interval
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row; `verdict`: empty, it stands beside another one."""
+    """A row; `verdict`: None, it stands beside another one; `apart`: in which number it is not."""
 
     number: str
     what: str
     paper: str
     here: str
     when: str
-    verdict: str = ""
+    verdict: Verdict | None = None
     because: str = ""
+    apart: str = ""
+
+    def reason(self) -> str:
+        """Of the verdict, and why the row is counted in no number, if it is not."""
+        apart = f"counted apart: {self.apart}" if self.apart else ""
+        return "; ".join(filter(None, (self.because, apart)))
+
+    def text(self) -> str:
+        """The verdict and its reason; empty where there is none."""
+        if self.verdict is None:
+            return ""
+        return f"{self.verdict.value}{f': {self.reason()}' if self.reason() else ''}"
 
 
 @dataclass(frozen=True)
@@ -83,9 +96,17 @@ class Table:
         return replace(run, mode=self.mode, stands=self.mode != "flusher")
 
 
+CHANGED = "criterion changed after results"
+FITTED = (
+    "the drive's time of a program, its buffer and its allocation were fitted to the table that "
+    "the row is judged by"
+)
+
+
 def _line(number: str, what: str, paper: str, here: str, when: str, holds: bool | None) -> Line:
-    verdict = "" if holds is None else (Verdict.HOLDS if holds else Verdict.FAILS).value
-    return Line(number, what, paper, here, when, verdict)
+    verdict = None if holds is None else Verdict.HOLDS if holds else Verdict.FAILS
+    apart = CHANGED_AFTER if CHANGED in what else ""
+    return Line(number, what, paper, here, when, verdict, apart=apart)
 
 
 def _row_5a(t: Table, runs: list[Run]) -> list[Line]:
@@ -93,8 +114,9 @@ def _row_5a(t: Table, runs: list[Run]) -> list[Line]:
     falls = all(t.gain(b, a).below(0) for a, b in itertools.pairwise(runs))
     here = " / ".join(f"{t.mean(r) / t.mean(fresh):.2f}" for r in fills)
     here += f" of {t.mean(fresh):.0f}"
-    return [_line("5a", "40/60/80 % full, of the maximum", "0.69 / 0.63 / 0.53 of 60928", here,
-                  "falls in that order", falls)]  # fmt: skip
+    line = _line("5a", "40/60/80 % full, of the maximum", "0.69 / 0.63 / 0.53 of 60928", here,
+                 "falls in that order", falls)  # fmt: skip
+    return [replace(line, verdict=Verdict.NOTHING, because=FITTED) if falls else line]
 
 
 def _row_5b(t: Table, runs: list[Run]) -> list[Line]:
@@ -119,7 +141,7 @@ def _row_5c(t: Table, runs: list[Run]) -> list[Line]:
             out += [
                 _line("5c", what, paper, here, "within 5 % of independent drives",
                       gap.above(-5) and gap.below(5)),
-                _line("5c", f"{what}, criterion changed after results", paper, gap.text(),
+                _line("5c", f"{what}, {CHANGED}", paper, gap.text(),
                       "at most 5 % below independent drives", gap.above(-5)),
             ]  # fmt: skip
     return out
@@ -203,7 +225,7 @@ def _row_5g(t: Table, runs: list[Run]) -> list[Line]:
                          "grows with them", grows))  # fmt: skip
     for of, name in (
         (need, "independent drives"),
-        (of_most, "the most that is reached, criterion changed after results"),
+        (of_most, f"the most that is reached, {CHANGED}"),
     ):
         here = f"{of['uniform']} and {of['zipf']}"
         out.append(_line("5g", f"writes for 95 % of {name}, uniform and Zipf", "9216 and 2304",
@@ -237,21 +259,19 @@ def judged(t: Table) -> list[Line]:
         for said, shifted in others if name in OF_FLUSHER else ():
             again = ROWS[name](replace(t, mode="cached", shifted=shifted), runs)
             for line, names in zip(again, passing, strict=True):
-                if line.verdict == Verdict.HOLDS.value:
+                if line.verdict is Verdict.HOLDS:
                     names.append(said)
         for line, names in zip(lines, passing, strict=True):
-            if line.verdict == Verdict.HOLDS.value and names:
+            if line.verdict is Verdict.HOLDS and names:
                 because = f"it holds with {', '.join(names)} in its place, too"
-                out.append(replace(line, verdict=Verdict.NOTHING.value, because=because))
+                out.append(replace(line, verdict=Verdict.NOTHING, because=because))
             else:
                 out.append(line)
     return out
 
 
 def _count(lines: list[Line]) -> str:
-    number = {v: sum(line.verdict == v.value for line in lines) for v in Verdict}
-    asked = number[Verdict.HOLDS] + number[Verdict.FAILS]
-    return f"Of {asked} rows {number[Verdict.HOLDS]} hold; {number[Verdict.NOTHING]} say nothing."
+    return tally([(line.verdict, line.apart) for line in lines if line.verdict])
 
 
 def _turns_page(t: Table) -> list[str]:
@@ -294,8 +314,7 @@ def page(t: Table, commit: str, engine: str) -> str:
         *table(
             ("row", "what", "paper", "here", "holds when", ""),
             [
-                (x.number, x.what, x.paper, x.here, x.when,
-                 f"{x.verdict}{f': {x.because}' if x.because else ''}")
+                (x.number, x.what, x.paper, x.here, x.when, x.text())
                 for x in lines
             ],
         ),

@@ -89,7 +89,11 @@ class Experiment:
 
     def key(self) -> str:
         """Changes with all that decides the results, except the program."""
-        text = json.dumps(asdict(self), sort_keys=True)
+        fields = asdict(self)
+        if self.overwrite < 0:
+            # An experiment that leaves it to the replayer has the key of before there was the choice.
+            del fields["overwrite"]
+        text = json.dumps(fields, sort_keys=True)
         text += f"{LAYOUT}" + (ROOT / self.device).read_text()
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -7,7 +7,8 @@ collection GC-VIC has no reads to choose by.  Both are shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -44,8 +45,13 @@ JUDGED_BY = ("open-once", "closed-once", "planes4-once")
 LONGER = 1
 
 
-def _both(data: Results, value: Value) -> tuple[Interval, Interval]:
-    return data.change("gc-par", "baseline", value), data.change("gc-vic", "baseline", value)
+def _both(
+    data: Results, value: Value, points: Sequence[str] | None = None
+) -> tuple[Interval, Interval]:
+    return (
+        data.change("gc-par", "baseline", value, points),
+        data.change("gc-vic", "baseline", value, points),
+    )
 
 
 def _pair(par: Interval, vic: Interval) -> str:
@@ -130,6 +136,9 @@ def write_rows(data: Results) -> list[Row]:
 def all_rows(data: Results, first: Results, fcfs: Results) -> list[Row]:
     """1d: response times of all requests; the other two settings stand beside."""
     rows = []
+    same = [p for p in first.points if p in data.points]
+    served = f"first come, first served on {len(fcfs.points)} workloads"
+    settings = (("reads first", first, same), (served, fcfs, fcfs.points))
     for kind, name, paper in (
         ("read", "reads", "-36.2 %, -42.6 %"), ("write", "writes", "-50.7 %, -50.7 %"),
         ("io", "requests", "-50.1 %, -50.3 %"),
@@ -137,8 +146,8 @@ def all_rows(data: Results, first: Results, fcfs: Results) -> list[Row]:
         par, vic = _both(data, key(f"{kind}_ns"))
         why = partial(reads, data, first, fcfs) if kind == "read" else ""
         others = ", ".join(
-            f"{said} {_pair(*_both(of, key(f'{kind}_ns')))}"
-            for said, of in (("reads first", first), ("first come, first served", fcfs))
+            f"{said} {_pair(*_both(of, key(f'{kind}_ns'), points))}"
+            for said, of, points in settings
         )
         rows.append(
             Row("1d", f"mean response time of all {name}", paper,
@@ -155,6 +164,17 @@ def throughput_row(data: Results) -> Row:
     total = data.change("gc-par", "baseline", rate)
     high = [p for p in data.points if p in HIGH]
     low = [p for p in data.points if p not in HIGH]
+    paper = "+14.7 %; +13.4 to 24.2 % (high), +5.1 to 7.7 % (low)"
+    wanted = "> 0 on all, larger for the high-GC group"
+    if not low:
+        return Row(
+            "1e", "throughput, closed loop", paper,
+            f"{total.text()} on {len(high)} workloads, all of the high-GC group; least "
+            f"{min(i.mean for i in each.values()):+.1f} %",
+            False, wanted,
+            not_tried="the low-GC group was not run with collections at once, so that the two "
+            "cannot be compared",
+        )  # fmt: skip
 
     def apart(seed: int) -> float:
         def gain(points: list[str]) -> float:
@@ -171,12 +191,12 @@ def throughput_row(data: Results) -> Row:
 
     larger = data.paired(apart)
     return Row(
-        "1e", "throughput, closed loop", "+14.7 %; +13.4 to 24.2 % (high), +5.1 to 7.7 % (low)",
+        "1e", "throughput, closed loop", paper,
         f"{total.text()}; high {data.change('gc-par', 'baseline', rate, high).text()}, low "
         f"{data.change('gc-par', 'baseline', rate, low).text()}; least "
         f"{min(i.mean for i in each.values()):+.1f} %",
         all(i.above(0) for i in each.values()) and larger.above(0),
-        "> 0 on all, larger for the high-GC group",
+        wanted,
     )  # fmt: skip
 
 
@@ -225,22 +245,44 @@ def _choices(data: Data) -> Callable[[], str]:
     return lambda: ties(data["open-once"], {n: data[n] for n in SETTINGS if n in data})
 
 
+def _of_part(rows_: list[Row], paper: spec.Paper, data: Results) -> list[Row]:
+    """The rows; on fewer workloads than the paper's they hold for those alone."""
+    every = len(paper.published["workloads"])
+    if len(data.points) == every:
+        return rows_
+    group = ", all of the high-GC group" if all(p in HIGH for p in data.points) else ""
+    said = f"judged on {len(data.points)} of the {every} workloads{group}"
+    return [
+        replace(row, condition="; ".join(filter(None, (said, row.condition)))) for row in rows_
+    ]
+
+
+def _asked(
+    number: str, what: str, part: str, rows_: Callable[[Data], list[Row]], *others: str
+) -> Asked:
+    """Rows that are judged by the experiment `part`."""
+    return Asked(
+        number, what, (part, *others), lambda paper, data: _of_part(rows_(data), paper, data[part])
+    )
+
+
 ASKED = (
-    Asked("1a", "plane utilisation during GC", ("open-once",),
-          lambda _, data: [utilisation_row(data["open-once"])]),
-    Asked("1b", "affected reads", ("open-once",),
-          lambda _, data: read_rows(data["open-once"], _choices(data))),
-    Asked("1c", "affected writes", ("open-once",), lambda _, data: write_rows(data["open-once"])),
-    Asked("1d", "mean response time of all requests", ("open-once", "open", "open-fcfs"),
-          lambda _, data: all_rows(data["open-once"], data["open"], data["open-fcfs"])),
-    Asked("1e", "throughput, closed loop", ("closed-once",),
-          lambda _, data: [throughput_row(data["closed-once"])]),
-    Asked("1f", "plane utilisation, 4 planes", ("planes4-once",),
-          lambda _, data: [four_planes_row(data["planes4-once"])]),
+    _asked("1a", "plane utilisation during GC", "open-once",
+           lambda data: [utilisation_row(data["open-once"])]),
+    _asked("1b", "affected reads", "open-once",
+           lambda data: read_rows(data["open-once"], _choices(data))),
+    _asked("1c", "affected writes", "open-once", lambda data: write_rows(data["open-once"])),
+    _asked("1d", "mean response time of all requests", "open-once",
+           lambda data: all_rows(data["open-once"], data["open"], data["open-fcfs"]),
+           "open", "open-fcfs"),
+    _asked("1e", "throughput, closed loop", "closed-once",
+           lambda data: [throughput_row(data["closed-once"])]),
+    _asked("1f", "plane utilisation, 4 planes", "planes4-once",
+           lambda data: [four_planes_row(data["planes4-once"])]),
     Asked("1g", "generators against Table 2", ("open",),
           lambda paper, data: [generator_row(paper, data["open"])]),
-    Asked("1h", "time of a collection", ("open-once",),
-          lambda _, data: [length_row(data["open-once"])]),
+    _asked("1h", "time of a collection", "open-once",
+           lambda data: [length_row(data["open-once"])]),
 )  # fmt: skip
 
 

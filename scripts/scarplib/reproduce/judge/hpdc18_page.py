@@ -281,7 +281,7 @@ def figures(data: dict[str, Results], folder: Path) -> None:
          for s in ("baseline", *SCHEMES)},
     )  # fmt: skip
     draw.cumulative(
-        folder / "hpdc18-cdf.svg", main, ("mds_0", "proj_0"),
+        folder / "hpdc18-cdf.svg", main, ("mds_0", "stg_0"),
         ("baseline", "gc-par", "gc-vic", "ideal"),
     )  # fmt: skip
     draw.bars(

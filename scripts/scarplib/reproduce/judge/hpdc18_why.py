@@ -28,16 +28,20 @@ def waiting(data: Results, points: list[str]) -> float:
 
 def sharing(data: Results) -> str:
     """What decides how much of a collection a sibling's writes can share."""
-    groups = [[p for p in data.points if (p in HIGH) == high] for high in (True, False)]
-    high, low = (
+    groups = {
+        said: [p for p in data.points if (p in HIGH) == high]
+        for said, high in (("high", True), ("low", False))
+    }
+    each = "; ".join(
+        f"{said}-GC workloads: a collection moves "
         f"{level(data, 'baseline', key('gc_moved'), g):.0f} pages, {waiting(data, g):.2f} affected "
-        f"writes a page, {level(data, 'gc-par', utilisation, g):.1f} %"
-        for g in groups
+        f"writes a page, {level(data, 'gc-par', utilisation, g):.1f} % under GC-PAR"
+        for said, g in groups.items()
+        if g
     )
     return (
         "a collection's program shares its time with a write only as long as writes wait for the "
-        f"die's other planes. High-GC workloads: a collection moves {high} under GC-PAR; low-GC "
-        f"workloads: {low}. What moves follows from Table 2's shares of requests and the bound on "
+        f"die's other planes. {each}. What moves follows from Table 2's shares of requests and the bound on "
         'the channel; the table under "Density" has one workload with bursts of other densities.'
     )
 

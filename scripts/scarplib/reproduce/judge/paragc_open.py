@@ -20,7 +20,6 @@ LINES = {
     "width=244120": "sketch ten times as wide",
     "decay=10000": "decay every 10,000 reads",
     "decay=1000000": "decay every 1,000,000 reads",
-    "ties=1": "ties move, as printed",
 }
 Metrics = Sequence[tuple[str, str, Value]]
 
