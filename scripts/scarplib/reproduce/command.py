@@ -24,13 +24,8 @@ def _reproduce(options: argparse.Namespace) -> int:
 
     # Snakemake, and numpy: the system's Python need not have them.
     go_on_with(REPRODUCE_PACKAGES, ["reproduce", *options.typed])
-    from scarplib.reproduce import one_row, papers
+    from scarplib.reproduce import papers
 
-    if options.row or options.set:
-        if not options.row or options.estimate or options.traces:
-            raise UserError("--set: needs --row, and neither --estimate nor --traces")
-        part = "quick" if options.quick else "full"
-        return one_row.main(options.paper, options.row, options.set, options.cores, part)
     how = "quick" if options.quick else "estimate" if options.estimate else ""
     return papers.reproduce(options.paper, options.cores, how, options.traces)
 
@@ -67,15 +62,6 @@ def add_commands(tree: Tree) -> None:
         default="",
         metavar="DIR",
         help="real traces in place of the stand-ins named after them: NAME.csv, plain, .gz or .zst",
-    )
-    parser.add_argument("--row", default="", help="this row alone, beside the published one: 1b")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="with --row: under another choice, GROUP.KEY=VALUE of the drive or "
-        "SCHEME.PARAMETER=VALUE; repeatable",
     )
     less = parser.add_mutually_exclusive_group()
     less.add_argument(

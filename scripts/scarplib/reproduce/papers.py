@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from scarplib.errors import UserError
@@ -20,12 +19,11 @@ from scarplib.sweep.cells import run_missing
 _SNAKEFILE = ROOT / "experiments" / "Snakefile"
 
 
-def run_cells(papers: list[spec.Paper], part: str, cores: int, only: Sequence[str] = ()) -> None:
-    """Run what is missing of the papers' cells; `part`: full or small; `only`: experiments."""
+def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
+    """Run what is missing of the papers' cells; `part`: full or small."""
     program = replays.program()
     paths = [path for paper in papers for *_, path in spec.cells(paper, program)]
     config = [f"papers={','.join(p.name for p in papers)}", f"set={part}"]
-    config += [f"only={','.join(only)}"] if only else []
     if failed := run_missing(_SNAKEFILE, paths, OUT / "reproduce", cores, config):
         raise UserError(failed)
 

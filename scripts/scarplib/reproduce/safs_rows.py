@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from scarplib.reproduce.markdown import table
+from scarplib.reproduce.results import CHANGED_AFTER
 from scarplib.reproduce.safs import (
     DEPTHS,
     DRIVE,
@@ -29,7 +30,6 @@ from scarplib.reproduce.safs import (
     turns,
     workload_of,
 )
-from scarplib.reproduce.results import CHANGED_AFTER
 from scarplib.reproduce.verdicts import Verdict, tally
 from scarplib.sweep.intervals import Interval, interval
 

@@ -14,7 +14,6 @@ import itertools
 import json
 import os
 import tomllib
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,8 +30,6 @@ QUICK_SEEDS, QUICK_LENGTH = 3, 250
 CELLS = OUT / "reproduce"
 # A folder of real traces, for this process and those that it starts.
 TRACES = "SCARP_TRACES"
-# Keys to change, for the same processes: GROUP.KEY=VALUE or SCHEME.PARAMETER=VALUE, by spaces.
-CHANGES = "SCARP_CHANGES"
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ class Experiment:
         """Changes with all that decides the results, except the program."""
         fields = asdict(self)
         if self.overwrite < 0:
-            # An experiment that leaves it to the replayer has the key of before there was the choice.
+            # The key of an experiment that leaves it to the replayer has no such field.
             del fields["overwrite"]
         text = json.dumps(fields, sort_keys=True)
         text += f"{LAYOUT}" + (ROOT / self.device).read_text()
@@ -186,25 +183,6 @@ def _together(scheme: Scheme, other: str) -> Scheme:
     return replace(scheme, scheme=name)
 
 
-def changed(e: Experiment, changes: Sequence[str]) -> Experiment:
-    """Under other keys of the drive, or parameters of a scheme that is named by its label."""
-    for change in changes:
-        key, _, value = change.partition("=")
-        label, _, name = key.rpartition(".")
-        if all(scheme.label != label for scheme in e.schemes):
-            e = replace(e, set=(*e.set, change))
-            continue
-        schemes = []
-        for scheme in e.schemes:
-            if scheme.label == label:
-                given = dict(pair.split("=", 1) for pair in scheme.params.split(",") if pair)
-                params = ",".join(f"{k}={v}" for k, v in {**given, name: value}.items())
-                scheme = replace(scheme, params=params)
-            schemes.append(scheme)
-        e = replace(e, schemes=tuple(schemes))
-    return e
-
-
 def _quick(e: Experiment, permille: int) -> Experiment:
     """The whole experiment with few seeds and short runs: directions, no magnitudes."""
     points = tuple(
@@ -256,7 +234,6 @@ def load(paper: str, part: str = "full") -> Paper:
         made = Experiment(
             **{**rest, "paper": paper, "name": name, "schemes": tuple(chosen), "points": points}
         )
-        made = changed(made, os.environ.get(CHANGES, "").split())
         experiments[name] = _quick(made, quick) if part == "quick" else made
     return Paper(
         paper, data["title"], tuple(data["choices"]), experiments, data.get("published", {}), part

@@ -252,9 +252,7 @@ def _of_part(rows_: list[Row], paper: spec.Paper, data: Results) -> list[Row]:
         return rows_
     group = ", all of the high-GC group" if all(p in HIGH for p in data.points) else ""
     said = f"judged on {len(data.points)} of the {every} workloads{group}"
-    return [
-        replace(row, condition="; ".join(filter(None, (said, row.condition)))) for row in rows_
-    ]
+    return [replace(row, condition="; ".join(filter(None, (said, row.condition)))) for row in rows_]
 
 
 def _asked(
