@@ -139,7 +139,7 @@ class Committed(unittest.TestCase):
 
     def test_the_table_of_all_papers_is_theirs(self) -> None:
         with mock.patch.object(replays, "generated", as_printed):
-            found = overview._all(keep.RAW)
+            found = overview.rows_of_all(keep.RAW)
         wanted = overview.lines(found)
         text = (RESULTS / "README.md").read_text(encoding="utf-8")
         self.assertIn(overview.first(found), text)

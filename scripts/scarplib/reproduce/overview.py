@@ -93,7 +93,8 @@ def _counted(mine: list[Line]) -> str:
     return "; ".join([*parts, *([f"apart: {', '.join(apart)}"] if apart else [])])
 
 
-def _all(folder: Path) -> list[Line]:
+def rows_of_all(folder: Path) -> list[Line]:
+    """Every paper's rows, from the figures in the folder."""
     found = [line for name in NAMES if name != "safs" for line in _of(name, folder)]
     return found + _safs(folder)
 
@@ -120,7 +121,7 @@ def _between(text: str, begin: str, end: str, made: Sequence[str]) -> str:
 
 def write(page: Path = RESULTS / "README.md", folder: Path = keep.RAW) -> Path:
     """Between the marks of the page."""
-    found = _all(folder)
+    found = rows_of_all(folder)
     text = page.read_text(encoding="utf-8")
     text = _between(text, COUNT, COUNT_END, [first(found)])
     page.write_text(_between(text, BEGIN, END, lines(found)), encoding="utf-8")

@@ -337,7 +337,7 @@ ASKED = (
           _each_ftl("workloads", lambda d, ftl: deviation_row(d["workloads"], ftl))),
     *(Asked("3d", f"missed 30 ms, empty to full in one run, {kind}", FILLED,
             _each_ftl(f"filling-{kind.lower()}",
-                      lambda d, ftl, kind=kind: missed_row(d, ftl, kind)))
+                      lambda d, ftl, kind=kind: missed_row(d, ftl, kind)))  # type: ignore[misc]
       for kind in KINDS),
     Asked("3e", "percent missed when full, by deadline and threshold", ("thresholds", *FILLED),
           _each_ftl("thresholds", deadline_row)),

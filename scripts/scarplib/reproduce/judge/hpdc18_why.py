@@ -30,7 +30,7 @@ def sharing(data: Results) -> str:
     """What decides how much of a collection a sibling's writes can share."""
     groups = {
         said: [p for p in data.points if (p in HIGH) == high]
-        for said, high in (("high", True), ("low", False))
+        for said, high in (("High", True), ("low", False))
     }
     each = "; ".join(
         f"{said}-GC workloads: a collection moves "
@@ -41,8 +41,8 @@ def sharing(data: Results) -> str:
     )
     return (
         "a collection's program shares its time with a write only as long as writes wait for the "
-        f"die's other planes. {each}. What moves follows from Table 2's shares of requests and the bound on "
-        'the channel; the table under "Density" has one workload with bursts of other densities.'
+        f"die's other planes. {each}. What moves follows from Table 2's shares of requests and the "
+        'bound on the channel; the table under "Density" has one workload with bursts of other densities.'
     )
 
 

@@ -373,10 +373,10 @@ ASKED = (
     Asked("4h", "pages left for a normal GC by pause", ("short", "drive3d"),
           lambda _, data: [residue_row(data["short"], data["drive3d"])]),
     *(Asked(number, "hm0, 3D against 2D (figures 3 to 5)", ("drive2d-hm0", "drive3d"),
-            lambda _, data, i=i: [cliff_rows(data["drive2d-hm0"], data["drive3d"])[i]])
+            lambda _, data, i=i: [cliff_rows(data["drive2d-hm0"], data["drive3d"])[i]])  # type: ignore[misc]
       for i, number in enumerate(("4i", "4j"))),
     *(Asked(number, "figure 9, pages moved ahead", ("drive3d",),
-            lambda _, data, i=i: [ahead_rows(data["drive3d"])[i]])
+            lambda _, data, i=i: [ahead_rows(data["drive3d"])[i]])  # type: ignore[misc]
       for i, number in enumerate(("4k", "4l"))),
 )  # fmt: skip
 
