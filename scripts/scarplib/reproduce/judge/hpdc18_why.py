@@ -42,7 +42,8 @@ def sharing(data: Results) -> str:
     return (
         "a collection's program shares its time with a write only as long as writes wait for the "
         f"die's other planes. {each}. What moves follows from Table 2's shares of requests and the "
-        'bound on the channel; the table under "Density" has one workload with bursts of other densities.'
+        'bound on the channel; the table under "Density" has one workload with bursts of other '
+        "densities."
     )
 
 

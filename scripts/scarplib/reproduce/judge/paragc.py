@@ -268,7 +268,7 @@ def channel_row(data: Results) -> Row:
 
 ASKED = (
     *(Asked(number, f"{metric}: ParaGC against Baseline, GC-Z", ("main", "open", "choices"),
-            lambda _, data, number=number: [
+            lambda _, data, number=number: [  # type: ignore[misc]
                 latency_row(data["main"], data["open"], data["choices"], number)])
       for number, (_, metric, _) in zip(FIGURES_ABC, METRICS, strict=True)),
     Asked("2d", "relocation's share of GC latency", ("main", "planar"),
