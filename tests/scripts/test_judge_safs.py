@@ -55,7 +55,8 @@ def made(unaligned: float = 20) -> safs_rows.Table:
 
 
 def verdicts(table: safs_rows.Table) -> dict[tuple[str, str], str]:
-    return {(x.number, x.what): x.verdict.value if x.verdict else "" for x in safs_rows.judged(table)}
+    found = safs_rows.judged(table)
+    return {(x.number, x.what): x.verdict.value if x.verdict else "" for x in found}
 
 
 class Rows(unittest.TestCase):
