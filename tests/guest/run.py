@@ -410,7 +410,7 @@ def power(clock: str | None = None) -> Outcome:
 
 
 def probed_devices(measured: bool) -> Outcome:
-    """What `scarp probe` refuses; with measured also its probes of QEMU's own nvme and a loop device."""
+    """What `scarp probe` refuses; measured: it probes QEMU's own nvme and a loop device, too."""
     guest = on_guest.user()
     disk = _fresh(f"probed-devices{'-measured' if measured else ''}") / "disk.raw"
     with disk.open("wb") as stream:
