@@ -31,18 +31,22 @@ def write_report(folder: Path) -> None:
     columns = beside.columns_of(sides)
     style()
     figure = figure_tail([_load(label, *of) for label, of in columns.items()])
-    figure.savefig(folder / "tail.png")
+    picture = None
+    # Runs of trims alone have no tail of reads, writes or fsyncs.
+    if figure:
+        figure.savefig(folder / "tail.png")
+        picture = (
+            TAIL_HEADING,
+            "On the left how slow the slow commands are, on the right what they waited for.",
+            (folder / "tail.png").read_bytes(),
+        )
     page = html_page.render(
         "beside.html",
         title=f"Scarp: {sides[0].name} beside {sides[1].name}",
         lead="Two runs, each from its own folder.",
         words=result["words"],
         numbers=(list(columns), beside.rows(sides)),
-        picture=(
-            TAIL_HEADING,
-            "On the left how slow the slow commands are, on the right what they waited for.",
-            (folder / "tail.png").read_bytes(),
-        ),
+        picture=picture,
     )
     (folder / "report.html").write_text(page)
 
