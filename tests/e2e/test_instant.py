@@ -29,6 +29,10 @@ def scarp(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 class At(unittest.TestCase):
+    top: Path
+    out: Path
+    at_ns: int
+
     @classmethod
     def setUpClass(cls) -> None:
         folder = tempfile.TemporaryDirectory()

@@ -33,6 +33,10 @@ SWITCHES = (
 class Why(unittest.TestCase):
     """Runs as a guest would have left them: without power cuts, one of them switched twice."""
 
+    top: Path
+    image: Path
+    run_log: Path
+
     @classmethod
     def setUpClass(cls) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -40,7 +44,7 @@ class Why(unittest.TestCase):
         cls.top = Path(folder.name)
         cls.image = cls.top / "drive.img"
         cls.replay("-d", DRIVE, "-o", BUFFER, "--age", 900, "--save", cls.image)
-        schemes = {"baseline": {}, "pgc": {}, "switched": {}}
+        schemes: dict[str, Any] = {"baseline": {}, "pgc": {}, "switched": {}}
         (cls.top / "summary.json").write_text(
             json.dumps(
                 {
@@ -206,7 +210,7 @@ class Why(unittest.TestCase):
         done = self.why(self.top / "baseline", "--slowest", 1, "--under", "pgc", "-o", out)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("ui.perfetto.dev", done.stdout)
-        tracks = set()
+        tracks: set[int] = set()
         for group, name in ((1, "episode 1, in fact"), (2, "episode 1, under pgc")):
             slices, parents = timeline.read(out, group)
             self.assertIn(name, parents.values())

@@ -146,12 +146,12 @@ class Replay(DriveTest):
             self.assertEqual(change.next_command, number)
             before = sorted(commands, key=lambda c: c.seq)[number - 1]
             self.assertLessEqual(before.submit_ns, change.time_ns)
-        words = ["-d", DESCRIPTION, *aged, "--exact"]
+        words: list[str | Path] = ["-d", DESCRIPTION, *aged, "--exact"]
         self.replayed(*words, "--changes", log.with_name("f0.changes"), log)
         for kept in (found[1:], found[:1], [], [replace(found[0], next_command=401), *found[1:]]):
             with self.subTest(kept):
                 changes.write(log.with_name("other.changes"), kept)
-                command = [replayer.ensure_replay(), "--quiet", *words]
+                command: list[str | Path] = [replayer.ensure_replay(), "--quiet", *words]
                 command += ["--changes", log.with_name("other.changes"), log]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 1)

@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
 
 import synthetic  # noqa: E402
 from fio_said import SAID  # noqa: E402
+from scarplib.device_logs import log_page  # noqa: E402
 from scarplib.device_logs.command_log import DEALLOCATE, FLUSH  # noqa: E402
 from scarplib.device_logs.log_file import LogError  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
@@ -258,7 +259,7 @@ class Windows(Folder):
 
     def told(self) -> None:
         """The guest's clock when the drive's page was read."""
-        page = summary.log_page.read(self.folder / "stats-end.bin").now_ns
+        page = log_page.read(self.folder / "stats-end.bin").now_ns
         (self.folder / clock.FILE).write_text(
             f"now at {page} nsecs\n  .offset:     {self.wall} nsecs\n"
         )
