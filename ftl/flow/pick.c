@@ -224,6 +224,7 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
      * collection.
      */
     while (choose(drive, die, pick, &cmd) == CHOICE_AGAIN) {
+        continue;
     }
     return cmd;
 }

@@ -26,7 +26,7 @@
 #include "gc/ops.h"
 
 enum {
-    PREGC_T_BLOCK, PREGC_T_PAGE, PREGC_LOOK_AHEAD, PREGC_BELOW
+    PREGC_T_BLOCK, PREGC_T_PAGE, PREGC_LOOKAHEAD, PREGC_BELOW
 };
 
 typedef struct {
@@ -76,7 +76,7 @@ static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
                             t_page * drive->geo.units_per_block
                    ? victim : SCARP_NONE;
     }
-    if (drive->scheme.param[AXIS_AHEAD][PREGC_LOOK_AHEAD]) {
+    if (drive->scheme.param[AXIS_AHEAD][PREGC_LOOKAHEAD]) {
         return scarp_victim_above(drive, p, least, prepared);
     }
     *prepared = 0;
@@ -180,7 +180,7 @@ static bool init(ScarpDrive *drive G_GNUC_UNUSED, ScarpScheme *scheme,
 {
     const uint64_t *param = scheme->param[AXIS_AHEAD];
 
-    if (param[PREGC_BELOW] && param[PREGC_LOOK_AHEAD]) {
+    if (param[PREGC_BELOW] && param[PREGC_LOOKAHEAD]) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "scheme=pregc: below=1 and look_ahead=1: only one of them "
                     "is allowed");
@@ -194,7 +194,7 @@ static const ScarpParam params[] = {
                         "migrate when fewer are free", 1, 1000, 110 },
     [PREGC_T_PAGE] = { "t_page", "permille of a block",
                        "valid units to leave in the victim", 0, 1000, 100 },
-    [PREGC_LOOK_AHEAD] = { "look_ahead", "switch",
+    [PREGC_LOOKAHEAD] = { "look_ahead", "switch",
                            "blocks within t_page count as free, and the next "
                            "one follows", 0, 1, 0 },
     [PREGC_BELOW] = { "below", "switch",

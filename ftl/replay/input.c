@@ -387,6 +387,7 @@ static const TraceFormat *named_format(TraceFile *trace, const char *format,
 static char **first_lines(TraceFile *trace)
 {
     g_autoptr(GString) text = g_string_new(NULL);
+    char *empty[] = { (char *)"", NULL };
     const char *end;
 
     append_text(text, trace->buffer + trace->at, trace->filled - trace->at,
@@ -396,8 +397,7 @@ static char **first_lines(TraceFile *trace)
         g_string_truncate(text, end ? end - text->str : 0);
     }
     g_strchomp(text->str);
-    return *text->str ? g_strsplit(text->str, "\n", -1)
-                      : g_strdupv((char *[]) { "", NULL });
+    return *text->str ? g_strsplit(text->str, "\n", -1) : g_strdupv(empty);
 }
 
 /* Skips the mark with which programs of Windows begin a text. */

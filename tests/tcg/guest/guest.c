@@ -103,19 +103,19 @@ static uint64_t tsc(void)
     return low | (uint64_t)high << 32;
 }
 
-__attribute__((interrupt)) static void on_ipi(struct frame *frame)
+static void __attribute__((interrupt)) on_ipi(struct frame *frame)
 {
     interrupts++;
     APIC(APIC_EOI) = 0;
 }
 
-__attribute__((interrupt)) static void on_timer(struct frame *frame)
+static void __attribute__((interrupt)) on_timer(struct frame *frame)
 {
     ticks++;
     APIC(APIC_EOI) = 0;
 }
 
-__attribute__((interrupt)) static void on_debug(struct frame *frame)
+static void __attribute__((interrupt)) on_debug(struct frame *frame)
 {
     traps++;
     frame->rflags |= RFLAGS_RF;
@@ -150,7 +150,7 @@ __attribute__((aligned(PAGE), noinline)) void target(void)
 
 static void (*volatile const target_pointer)(void) = target;
 
-__attribute__((aligned(PAGE), noinline)) static void call_target(uint64_t times)
+static void __attribute__((aligned(PAGE), noinline)) call_target(uint64_t times)
 {
     while (times--) {
         target_pointer();
