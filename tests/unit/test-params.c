@@ -52,9 +52,11 @@ static const Param params[] = {
     { "paragc", "", "hot", 2, 1, 65535, "reads" },
     { "paragc", "", "decay", 100000, 1, 1ull << 40, "reads" },
     { "paragc", "", "start", 0, 0, 2, "choice" },
+    { "paragc", "", "ties", 0, 0, 1, "switch" },
     { "pregc", "", "t_block", 110, 1, 1000, "permille of blocks" },
     { "pregc", "", "t_page", 100, 0, 1000, "permille of a block" },
     { "pregc", "", "look_ahead", 0, 0, 1, "switch" },
+    { "pregc", "", "below", 0, 0, 1, "switch" },
 };
 
 /* NULL: the drive takes them; else the message. */
