@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 import timeline  # noqa: E402
-from scarplib.build import replayer  # noqa: E402
+from scarplib.build import cuts, replayer  # noqa: E402
 from scarplib.device_logs import changes, command_log, gc_log, log_file  # noqa: E402
 from scarplib.drive.start import said  # noqa: E402
 from scarplib.why import verdict  # noqa: E402
@@ -39,6 +39,8 @@ class Why(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
+        # What is built says so on the standard error, which the tests compare.
+        cuts.ensure_why()
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.top = Path(folder.name)
