@@ -319,8 +319,9 @@ class FiosJson(unittest.TestCase):
         self.refused("numjobs=0: must be 1", numjobs="0")
         self.refused("rw=randtrim: must be one of", rw="randtrim")
         for name in ("bssplit", "thinktime", "fsync"):
-            self.refused(f"{name}: a description is not asked", **{name: "4k/50"})
-        self.refused("random_distribution: must be random", random_distribution="zipf:1.2")
+            self.refused(f"{name}=4k/50: a description is not asked", **{name: "4k/50"})
+        said = "random_distribution=zipf:1.2: a description is not asked"
+        self.refused(said, random_distribution="zipf:1.2")
         self.assertEqual(self.rows(self.job(read=done()), fsync="0")[0].depth, 4)
 
     def test_what_is_deep_or_large_is_one_line(self) -> None:
