@@ -56,21 +56,23 @@ void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd);
 ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive);
 /* Sets the room for buffered units, which may only grow. */
 void scarp_buffer_enlarge(ScarpDrive *drive, uint64_t bytes);
+/* Queues programs of all buffered units, even if their pages are not full. */
+void scarp_buffer_drain(ScarpDrive *drive);
 /*
  * True when a flush, a write without room, or a drain waits until the buffered
  * units are on flash.
  */
-void scarp_buffer_drain(ScarpDrive *drive);
-/* True when a command or a flush waits until the unit is on flash. */
 bool scarp_buffer_presses(const ScarpDrive *drive);
+/* True when a command or a flush waits until the unit is on flash. */
+bool scarp_buffer_is_late(const ScarpDrive *drive, const ScarpUnit *unit);
 /*
  * Moves a program of host data to another plane, and queues it there. The
  * caller has taken it out of its old queue.
  */
-bool scarp_buffer_is_late(const ScarpDrive *drive, const ScarpUnit *unit);
-/* Sends a program of buffer's units to another plane. It is in no queue. */
 void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
                            uint32_t plane);
+
+/* ---- Ends of buffer's flash commands: buffer/ended.c, buffer/fill.c ----- */
 
 /*
  * scarp_buffer_program_ended() is called when a program of host data has ended.
@@ -78,7 +80,9 @@ void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
  * call maps one unit of the program to its page, and sets *cmd to the command
  * that waited for this unit, or to NULL. At last the caller frees the program.
  */
-
+void scarp_buffer_program_ended(ScarpDrive *drive);
+bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
+                              ScarpCmd **cmd);
 /*
  * Called when the missing bytes of a partly written unit are known: copies them
  * from base, or fills in zeroes if base is NULL. Returns the command that
@@ -88,39 +92,32 @@ void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
  * this unit's data, or to NULL. The caller must fill that unit from this one
  * before it calls scarp_buffer_settle() for this one.
  */
-void scarp_buffer_program_ended(ScarpDrive *drive);
-bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
-                              ScarpCmd **cmd);
+ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
+                            const void *base, ScarpUnit **dependent);
 /*
  * Called after scarp_buffer_fill(): adds the unit to a page under construction.
  * If the unit is stale and nobody waits for it, it is dropped.
  */
-ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
-                            const void *base, ScarpUnit **dependent);
+void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
+
 /*
  * Called when the mapping entry that the unit waited for is in RAM. Returns
  * true if the host wrote only a part of the unit. The caller then calls
  * scarp_buffer_read_rest() if the unit has data on flash, and otherwise fills
  * the other bytes with zeroes.
  */
-void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
-
+bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
+void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
 /*
  * The host wrote a part of the unit, and the rest is still on flash. base has
  * the bytes on flash; the function copies the host's bytes over them. A host
  * read can thus be answered before the drive itself has joined the two.
  */
-bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
-void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
-/*
- * If a command or a flush waits for lpn's unit, and the unit is in a page under
- * construction, queues a program of that page.
- */
 void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
                            char *base);
 /*
- * Return how many units are in the buffer, how many units were deallocated
- * without a record on flash yet, and how many flushes wait.
+ * If a command or a flush waits for lpn's unit, and the unit is in a page under
+ * construction, queues a program of that page.
  */
 void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
 
@@ -132,28 +129,28 @@ uint32_t scarp_buffer_units(const ScarpDrive *drive);
 uint32_t scarp_buffer_unrecorded_units(const ScarpDrive *drive);
 uint32_t scarp_buffer_flushes(const ScarpDrive *drive);
 
+/* ---- A power cut: buffer/saved.c ---------------------------------------- */
+
 /*
  * Called when power fails during a program, and the program has stored the unit
  * on flash all the same. The unit then need not be saved.
  */
-
+void scarp_buffer_burnt(const ScarpUnit *unit);
 /*
  * Called when power fails and capacitors give energy (controller.plp_bytes):
  * saves in media the buffered units that are not on flash.
  */
-void scarp_buffer_burnt(const ScarpUnit *unit);
+void scarp_buffer_save(ScarpDrive *drive);
 /*
  * Called when power is back: puts the units that scarp_buffer_save() saved into
  * the buffer again.
  */
-void scarp_buffer_save(ScarpDrive *drive);
+void scarp_buffer_restore(ScarpDrive *drive);
+
 /*
  * Returns the number (ScarpCmd.seq) of the command that wrote the unit. Only
  * logs and other observers use it.
  */
-void scarp_buffer_restore(ScarpDrive *drive);
-
-/* Returns ScarpCmd.seq of the command that wrote a unit, for observers. */
 uint64_t scarp_buffer_cmd_seq(const ScarpUnit *unit);
 
 #endif /* SCARP_BUFFER_OPS_H */
