@@ -191,7 +191,10 @@ typedef struct {
     void (*host_done)(ScarpDrive *drive, uint32_t die,
                       const ScarpFlashCmd *cmd);
     void (*gc_done)(ScarpDrive *drive, ScarpGcJob *gc);
-    /* Called when a page of the job begins to move, by one of its moves_left. */
+    /*
+     * Called when a page of the job begins to move: one of its moves_left is
+     * used.
+     */
     void (*gc_moves)(ScarpDrive *drive, ScarpGcJob *gc);
     /* True when the die may collect ahead of time now. */
     bool (*may_collect)(const ScarpDrive *drive, uint32_t die);

@@ -103,14 +103,14 @@ typedef enum {
     SCARP_CAUSE_LINK,             /* host link: transfer and waiting for it */
     SCARP_CAUSE_HOST_QUEUE,       /* no free slot, or others were picked */
     SCARP_CAUSE_BUFFER_FULL,      /* no room in the write buffer */
-    SCARP_CAUSE_ORDER,            /* waited for other data */
+    SCARP_CAUSE_ORDER,            /* other data: to fill a page, for a flush */
     SCARP_CAUSE_DIE_HOST_READ,    /* die busy with another host read */
     SCARP_CAUSE_DIE_HOST_PROGRAM, /* die busy with another host program */
     SCARP_CAUSE_DIE_GC_READ,
     SCARP_CAUSE_DIE_GC_PROGRAM,
     SCARP_CAUSE_DIE_ERASE,
     SCARP_CAUSE_DIE_GC_HELD, /* the die waits with a collection (channel, …) */
-    SCARP_CAUSE_NO_SPACE,    /* the plane has no page until a collection ends */
+    SCARP_CAUSE_NO_SPACE,    /* the plane has no free page until a GC ends */
     SCARP_CAUSE_CHANNEL,     /* waits for the flash channel */
     SCARP_CAUSE_ARRAY,       /* tR, tPROG of its own flash command */
     SCARP_CAUSE_TRANSFER,    /* its own command, address and data cycles */

@@ -43,7 +43,7 @@ void flash_health_say_firmware(NvmeFlash *flash)
 }
 
 /*
- * Tells the host that a mapping unit is the smallest unit of a write: a smaller
+ * Tells the host that writes should be whole mapping units (NPWG): a smaller
  * write makes the drive read the rest of the unit first. Otherwise the host
  * would take the logical block for that unit. A power cut never leaves a
  * mapping unit half written.

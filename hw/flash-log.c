@@ -59,7 +59,8 @@ static const FlashRowsLayout gc_layout = {
 static const char data_header[16] = "SCARPDT1";
 
 /* Header of the log of changes, which docs/logs.md explains. */
-static const char change_header[] = "time_ns,next_command,change,scheme,params\n";
+static const char change_header[] =
+    "time_ns,next_command,change,scheme,params\n";
 
 enum { PROGRESS_NOW_NS, PROGRESS_COMPLETED, PROGRESS_GC_RUNS, PROGRESS_COUNT };
 

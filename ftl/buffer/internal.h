@@ -52,14 +52,13 @@ bool scarp_dirty_awaits_entry(const ScarpDrive *drive, const ScarpDirty *dirty);
  */
 void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty);
 /*
- * Queues a program of the packer (the page under construction) that the unit
- * would be added to, unless it is empty. The unit itself is not added.
+ * Queues a program of the packer that the unit would be added to, unless it is
+ * empty. The unit itself is not added.
  */
 void scarp_dirty_emit_company(ScarpDrive *drive, const ScarpDirty *dirty);
 /*
- * scarp_dirty_pack() adds the unit to its packer (the page under construction),
- * and queues a program of the page if it is full. scarp_dirty_unpack() removes
- * the unit from its packer.
+ * scarp_dirty_pack() adds the unit to its packer, and queues a program of the
+ * page if it is full. scarp_dirty_unpack() removes the unit from its packer.
  */
 void scarp_dirty_pack(ScarpDrive *drive, ScarpDirty *dirty);
 void scarp_dirty_unpack(ScarpDrive *drive, ScarpDirty *dirty);

@@ -34,7 +34,8 @@ bool scarp_check(const ScarpDrive *drive, GError **error)
     }
     /*
      * Contents take long to check, so they are checked only while no command is
-     * in the device. Recovery opens stripes only at its end.
+     * in the device. While recovery runs there is no stripe to check, because
+     * recovery opens stripes only at its end.
      */
     return !scarp_has_parity(drive) || scarp_recovery_runs(drive) ||
            scarp_parity_check(drive, !scarp_in_device(drive), error);

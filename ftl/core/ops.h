@@ -300,7 +300,10 @@ static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
     return false;
 }
 
-/* Calls the policy of the axis once, at time_ns. */
+/*
+ * Sets the timer of a scheme's axis: the axis's policy is called once, at
+ * time_ns.
+ */
 static inline void scarp_timer_set(ScarpDrive *drive, ScarpAxis axis,
                                    int64_t time_ns)
 {

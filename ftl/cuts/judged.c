@@ -51,7 +51,8 @@ static void begin_contract(CutsDrive *d)
     g_autofree uint32_t *found = g_new0(uint32_t, d->sectors);
     ScarpTerms terms = {
         .sectors = d->sectors,
-        .unit_sectors = scarp_drive_unit_bytes(d->run.drive) / SCARP_SECTOR_BYTES,
+        .unit_sectors = scarp_drive_unit_bytes(d->run.drive) /
+                        SCARP_SECTOR_BYTES,
         .is_volatile = d->is_volatile,
         .deallocates = d->run.drive->desc.recovery == RECOVERY_ALL,
     };

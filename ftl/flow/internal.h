@@ -174,7 +174,7 @@ static inline bool scarp_flow_pairs(const ScarpDrive *drive)
     return G_UNLIKELY(drive->desc.paired_pages == PAIRED_PAD);
 }
 
-/* False: nobody waits at the die but its own collections. */
+/* False when only collections of the die itself wait there. */
 static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
                                            uint32_t die)
 {

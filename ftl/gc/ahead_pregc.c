@@ -6,8 +6,8 @@
  *
  * - The paper says that migration proceeds while the victim's share of valid
  *   pages is below T_page, and also that migration is to leave a few pages.
- *   With T_page = 10 % and victims of which a fourth is valid (30.6 of 128 pages
- *   in Table 4, on average) the first would never migrate. Here migration
+ *   With T_page = 10 % and victims of which a fourth is valid (30.6 of 128
+ *   pages in Table 4, on average) the first would never migrate. Here migration
  *   proceeds while the share is above T_page.
  * - below=1 is the first reading, as it is printed: only victims with less than
  *   T_page valid are prepared, until no page in them is valid. The victims of

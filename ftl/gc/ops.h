@@ -165,9 +165,8 @@ static inline uint32_t scarp_gc_job_plane(const ScarpGcJob *job)
  */
 void scarp_gc_release_all(ScarpDrive *drive);
 /*
- * Called when the drive's policies change: lets every running collection go on
- * to its end without further permission of the pacing policy. Work ahead of
- * time is left as it is.
+ * Called when the drive's policies change. Does as scarp_gc_release_all() does,
+ * except for work ahead of time.
  */
 void scarp_gc_release_due(ScarpDrive *drive);
 /* True when no collection runs. */
@@ -260,7 +259,7 @@ typedef enum {
 
 /*
  * The pages and erases of a plane's round that have not been granted yet. The
- * number of pages is an upper bound. The erases come before them.
+ * number of pages is an upper bound. The erases are granted before the pages.
  */
 typedef struct {
     uint32_t plane, pages, erases;

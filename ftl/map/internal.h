@@ -93,8 +93,8 @@ struct ScarpMappingOps {
     /* Begins the planned merge. */
     void (*begin)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
     /*
-     * Returns how many pages the merge still has to copy. NULL means merge->end
-     * - merge->next.
+     * Returns how many pages the merge still has to copy. NULL means that these
+     * are merge->end - merge->next.
      */
     uint32_t (*copies_left)(const ScarpDrive *drive, const ScarpMerge *merge);
     /*

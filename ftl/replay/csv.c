@@ -1,6 +1,7 @@
 /*
- * Tables of the user's own: which column means what in which unit, and the
- * words for operations.
+ * Traces that are tables with the user's own columns. The user's description
+ * says what each column means, in which unit it is, and which words stand for
+ * which operations.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

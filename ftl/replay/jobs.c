@@ -27,7 +27,7 @@ typedef struct {
     int64_t origin_ns;
 } Jobs;
 
-/* Parses a number of digits alone: no sign, no blank, and at most `most`. */
+/* Parses a number from 1 to `most`, of digits alone: no sign and no blank. */
 static bool parse_number(const char *text, const char *end, uint64_t most,
                          uint64_t *value)
 {

@@ -369,8 +369,9 @@ static bool loop(Replay *r, GError **error)
         }
         /* at one time completions come before submissions */
         if (event_ns <= next_ns) {
-            scarp_run_until_done(r->drive, change ? MIN(next_ns, change->time_ns)
-                                                  : next_ns);
+            scarp_run_until_done(r->drive,
+                                 change ? MIN(next_ns, change->time_ns)
+                                        : next_ns);
             if (!reap(r, error)) {
                 return false;
             }

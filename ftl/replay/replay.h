@@ -34,8 +34,11 @@ typedef struct {
     FILE *flash_rows;         /* log of where commands were served, or NULL */
     FILE *lines;              /* log of lines and jobs, or NULL */
     GArray *changes;          /* Change, or NULL */
-    const char *exact;        /* the command log, which is to be repeated to */
-                              /* the nanosecond; NULL: that is not asked */
+    /*
+     * Path of a command log: each command must end at the nanosecond that this
+     * log has for it. NULL: ends are not compared.
+     */
+    const char *exact;
 } ReplayOptions;
 
 typedef struct {

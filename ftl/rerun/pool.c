@@ -60,7 +60,8 @@ static void bury(const RerunPool *pool, Child *child)
     if (!WIFEXITED(status) || WEXITSTATUS(status)) {
         g_string_append_printf(
             child->said, "{\"%s\": %" G_GUINT64_FORMAT ", \"fault\": \"the "
-            "engine died: %s %d\", \"error\": null}\n", pool->key, child->number,
+            "engine died: %s %d\", \"error\": null}\n", pool->key,
+            child->number,
             WIFSIGNALED(status) ? "signal" : "status",
             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     }
@@ -129,7 +130,8 @@ static uint32_t alive(const RerunPool *pool)
     return n;
 }
 
-bool rerun_pool_fork(RerunPool *pool, uint64_t number, FILE **out, GError **error)
+bool rerun_pool_fork(RerunPool *pool, uint64_t number, FILE **out,
+                     GError **error)
 {
     Child *child;
     int fds[2];
@@ -152,9 +154,8 @@ bool rerun_pool_fork(RerunPool *pool, uint64_t number, FILE **out, GError **erro
     }
     if (pid < 0) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                    "%s %" G_GUINT64_FORMAT ": no process for it: %s", pool->key,
-                    number,
-                    g_strerror(errno));
+                    "%s %" G_GUINT64_FORMAT ": no process for it: %s",
+                    pool->key, number, g_strerror(errno));
         return false;
     }
     if (!pid) {

@@ -22,10 +22,11 @@ void rerun_pool_free(RerunPool *pool);
 /*
  * Waits until fewer than at_once processes run, and forks. In the child *out
  * takes lines, and the child ends by rerun_pool_child_end(). In the parent *out
- * is NULL. If the child dies, a line has its number. False, with *error set: the
- * host has no process left.
+ * is NULL. If the child dies, a line has its number. False, with *error set:
+ * the host has no process left.
  */
-bool rerun_pool_fork(RerunPool *pool, uint64_t number, FILE **out, GError **error);
+bool rerun_pool_fork(RerunPool *pool, uint64_t number, FILE **out,
+                     GError **error);
 void rerun_pool_child_end(FILE *out) G_GNUC_NORETURN;
 
 /* Waits until all processes have ended. */

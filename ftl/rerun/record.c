@@ -83,7 +83,8 @@ RerunRecord *rerun_record_open(const char *path, const char *data_path,
     record->changes = changes_path ? changes_read(changes_path, error) : NULL;
     if ((changes_path && !record->changes) ||
         !cmdlog_each(path, keep_row, &reading, error) ||
-        (data_path && !map_data(record, data_path, reading.data_bytes, error))) {
+        (data_path &&
+         !map_data(record, data_path, reading.data_bytes, error))) {
         rerun_record_free(record);
         return NULL;
     }
@@ -131,8 +132,8 @@ bool rerun_record_fits(const RerunRecord *record, const ScarpDrive *drive,
     return true;
 }
 
-void rerun_record_sector(const RerunRecord *record, guint number, uint64_t sector,
-                        void *out)
+void rerun_record_sector(const RerunRecord *record, guint number,
+                         uint64_t sector, void *out)
 {
     const RerunRow *row = rerun_row(record, number);
     uint64_t mark[2] = { number + 1, sector };

@@ -147,7 +147,10 @@ bool rerun_reap(Rerun *r, GError **error)
     return true;
 }
 
-/* Returns when the next command comes; NEVER: a completion must come first. */
+/*
+ * Returns when the next command comes. SCARP_TIME_NEVER: no command is left, or
+ * a completion must come first.
+ */
 static int64_t due_ns(const Rerun *r)
 {
     int64_t submit_ns;

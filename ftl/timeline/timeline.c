@@ -129,10 +129,12 @@ static const char *const args[] = {
     "nsid", "moved_units", "multiplane",
 };
 
-/*
- * ---- Tracks: the kind in the upper half of the uuid, above it the group -----
- */
+/* ---- Tracks ------------------------------------------------------------- */
 
+/*
+ * The kind of a track. A track's uuid has its index in the lower 32 bits. Above
+ * these are KIND_BITS bits for the kind, and then the timeline's group.
+ */
 typedef enum {
     TRACK_DRIVE = 1, TRACK_HOST, TRACK_CHANNELS, TRACK_DIES,
     TRACK_LANE, TRACK_CHANNEL, TRACK_DIE, TRACK_PLANE, TRACK_GC, TRACK_GRANTED,

@@ -137,7 +137,10 @@ static GArray *branches_asked(GError **error)
     return g_steal_pointer(&branches);
 }
 
-/* The drive's description allows the buffer, which is larger than its own. */
+/*
+ * True when the drive's description allows the branch's buffer, which must be
+ * larger than its own, of has_bytes. False, with *error set: it does not.
+ */
 static bool may_grow(const ScarpConfig *config, const WhyBranch *branch,
                      uint64_t has_bytes, GError **error)
 {
@@ -164,7 +167,10 @@ static bool may_grow(const ScarpConfig *config, const WhyBranch *branch,
     return drive;
 }
 
-/* All that a branch could be refused for is found before the run is repeated. */
+/*
+ * Checks all branches before the run is repeated. False, with *error set: one of
+ * them would be refused.
+ */
 static bool branches_allowed(GArray *branches, const ScarpConfig *config,
                              GError **error)
 {

@@ -153,7 +153,7 @@ static void find_chain(const WhySurvey *survey, const RerunRecord *record,
 
         if (chain->die == asked->die && overlap_ns(chain, cmd) > 0) {
             asked->chain = i;
-            return; /* the earliest is the one to be without */
+            return; /* a branch leaves out the earliest one */
         }
     }
 }

@@ -168,7 +168,9 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
     }
 }
 
-/* Leaves time for the commands in the device on each die that is asked about. */
+/*
+ * Leaves time for the commands in the device, on each die that is asked about.
+ */
 static void leave_flying(const Rooms *rooms)
 {
     const Hios *hios = rooms->hios;
@@ -222,7 +224,8 @@ void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
             leave(&rooms, hios_waiting(hios, j));
         }
     }
-    for (uint32_t j = 0; j < hios->n_flying && rooms.serial && rooms.dies; j++) {
+    for (uint32_t j = 0; j < hios->n_flying && rooms.serial && rooms.dies;
+         j++) {
         leave(&rooms, &hios->record[hios->flying[j]]);
     }
     if (!rooms.serial) {

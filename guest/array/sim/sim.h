@@ -53,7 +53,7 @@ typedef struct {
     uint64_t barrier_every;  /* a thread flushes after so many; 0: never */
     int64_t turn_ns;         /* length of a turn */
     uint32_t turn_drives;    /* drives that collect at a time */
-    uint32_t turn_free_blocks; /* of each plane, at the end of a turn */
+    uint32_t turn_free_blocks; /* up to which a turn collects, in each plane */
 } SimOptions;
 
 /* ---- workload.c -------------------------------------------------------- */

@@ -244,8 +244,9 @@ static bool make_memory(ArrayUring *u, char *error)
     u->place.memory_bytes = array_memory_bytes(&u->config);
     if (keep) {
         /*
-         * The new cache is named as this run's, with this run's id as the last
-         * before it. So no other run can use the cache, unless this run serves.
+         * The cache names this run, and as the run before it (after_id) this
+         * run again. No other run matches that, so no other run can use the
+         * cache until this one serves.
          */
         KeepRun run = { u->drives.runs.heard + 1, u->drives.id, u->drives.id };
 
