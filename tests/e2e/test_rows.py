@@ -27,7 +27,8 @@ from scarplib.results.units import human_ns  # noqa: E402
 
 def back(row: dict[str, str]) -> bytes:
     """The binary row of docs/logs.md, from what the CSV says."""
-    number = {key: int(value) for key, value in row.items() if key != "op"}
+    # The job's name comes from fio's results, and the log does not have it.
+    number = {key: int(value) for key, value in row.items() if key not in ("op", "job")}
     assert number["latency_ns"] == number["complete_ns"] - number["submit_ns"]
     return struct.pack(
         f"<qqQIBBHIIq{len(CAUSES)}q",
