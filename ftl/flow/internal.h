@@ -121,6 +121,12 @@ const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
 const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
                                             uint32_t die,
                                             const ScarpWaiting *w);
+/*
+ * True when a program has no page, and reads or programs of other planes have
+ * passed it over to the limit. owed is scarp_flow_who_is_owed().
+ */
+bool scarp_flow_owes_page(const ScarpDrive *drive, uint32_t die,
+                          const ScarpWaiting *w, const ScarpFlashCmd *owed);
 /* True when a read goes before all programs and pads that can run. */
 bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w);
 /*

@@ -1,16 +1,13 @@
 /*
- * The choice of the flash command that a die runs next: waiting.c finds the
- * waiters, this file chooses one, and take.c takes it from its queue.
- *
- * The pacing policy prefers the host or a collection. Of the host's commands
- * reads go before programs, the oldest first in a class
- * (controller.reads_first=0: the oldest of all goes first).
+ * The choice of the flash command that a die runs next, of those that
+ * waiting.c finds. The pacing policy prefers the host or a collection. Of the
+ * host's commands reads go before programs (controller.reads_first=0: the
+ * oldest goes first).
  *
  * A waiter that reads have passed over to the limit is owed the next turn
  * (turns/ops.h). A program or a pad then goes before the reads. A program
  * without a page and a copy of another die's collection depend on collections:
- * for them a collection's command goes next, even if the pacing prefers the
- * host.
+ * for them a collection's command goes next.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,8 +22,8 @@ typedef enum {
 /*
  * Starts collections that are due, unless pick is PICK_READ. With
  * gc.after_reads it starts none, and sets *after_reads, if a read is next and
- * nobody is owed a turn. Returns false if no command may be loaded behind the
- * one that runs, because a collection has to begin when that one has ended.
+ * nobody is owed a turn. False: load no command, as a collection has to follow
+ * the running one.
  */
 static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                       bool *after_reads)
@@ -52,22 +49,7 @@ static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return true;
 }
 
-/*
- * True when a program has no page, and reads or programs of other planes have
- * passed it over to the limit.
- */
-static bool is_owed_a_page(const ScarpDrive *drive, uint32_t die,
-                           const ScarpWaiting *w, const ScarpFlashCmd *owed)
-{
-    return w->pageless && (owed == w->pageless ||
-                           scarp_turn_owed(drive, PASS_SIBLINGS, die,
-                                           scarp_flash_seq(w->pageless)));
-}
-
-/*
- * Returns whose turn it is: the pacing's, but TURN_GC instead of TURN_HOST if
- * the waiter that is owed the turn depends on a collection.
- */
+/* Returns TURN_GC in place of TURN_HOST if the owed one needs a collection. */
 static ScarpTurn overrule(const ScarpDrive *drive, ScarpTurn turn,
                           const ScarpWaiting *w, const ScarpFlashCmd *owed)
 {
@@ -79,9 +61,8 @@ static ScarpTurn overrule(const ScarpDrive *drive, ScarpTurn turn,
 }
 
 /*
- * Takes the next of the host's commands, if one can run. owed need not be found
- * anew when scarp_flow_take_read() has changed *w and returned NULL: then no
- * read has passed anybody.
+ * Takes the host's next command, if one can run. If scarp_flow_take_read()
+ * returns NULL, no read has passed anybody, so owed still holds.
  */
 static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                           ScarpWaiting *w, const ScarpFlashCmd *owed,
@@ -91,8 +72,7 @@ static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 
     if (scarp_flow_read_is_next(drive, w) && !owed_goes) {
         if (pick == PICK_PROGRAM) {
-            /* the read goes first: no program is loaded now */
-            return CHOICE_MADE;
+            return CHOICE_MADE; /* the read goes first: load no program */
         }
         *cmd = scarp_flow_take_read(drive, die, w);
         if (*cmd) {
@@ -116,10 +96,7 @@ static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                ? CHOICE_AGAIN : CHOICE_NONE;
 }
 
-/*
- * True when the host's commands may not go: a collection's command was taken
- * (*cmd), or the host has to wait for one.
- */
+/* True when a collection's command was taken, or the host waits for one. */
 static bool goes_before_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                              ScarpTurn turn, ScarpFlashCmd **cmd)
 {
@@ -147,10 +124,9 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     turn = scarp_gc_turn(drive, die);
     waits = scarp_flow_anyone_waits(drive, die);
     /*
-     * Most often neither limit is reached. Then the pacing alone decides
-     * between the host and a collection, and nobody need look at the waiters.
-     * PASS_PROGRAMS is not asked: a pad that programs have passed over goes
-     * before programs of the host, but not before a collection.
+     * Most often nobody is owed a turn, and the pacing alone decides.
+     * PASS_PROGRAMS is not asked: it puts a pad before programs of the host,
+     * not before a collection.
      */
     owes = waits && (scarp_turn_limit_reached(drive, PASS_READS, die) ||
                      scarp_turn_limit_reached(drive, PASS_SIBLINGS, die));
@@ -160,7 +136,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
         if (owed && pick == PICK_READ) {
             return CHOICE_MADE; /* no read is sensed behind the current one */
         }
-        if (pick == PICK_ANY && is_owed_a_page(drive, die, &w, owed) &&
+        if (pick == PICK_ANY && scarp_flow_owes_page(drive, die, &w, owed) &&
             scarp_flow_redirect(drive, die)) {
             scarp_mark(drive, redirected_when_owed);
             return CHOICE_AGAIN;
@@ -181,8 +157,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     }
     if (after_reads && pick == PICK_ANY) {
         scarp_mark(drive, collected_after_reads_had_gone);
-        /* the reads that went first had moved: now a collection may begin */
-        return CHOICE_AGAIN;
+        return CHOICE_AGAIN; /* the reads' pages had moved: now collect */
     }
     if (turn == TURN_HOST && scarp_nand_queued(drive, die, QUEUE_GC)) {
         *cmd = scarp_flow_take_gc(drive, die, pick);
@@ -193,10 +168,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return CHOICE_MADE;
 }
 
-/*
- * Takes a read, which may go before the suspended command unless somebody is
- * owed the turn. NULL: the suspended command is resumed.
- */
+/* Takes a read, unless somebody is owed the turn. NULL: the die resumes. */
 static ScarpFlashCmd *pick_suspended(ScarpDrive *drive, uint32_t die)
 {
     ScarpWaiting w;
@@ -217,11 +189,8 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         return pick_suspended(drive, die);
     }
     /*
-     * The loop ends, as no time passes in it. A program is redirected to a
-     * plane that can collect (elsewhere() in redirect.c), so it is not
-     * redirected again. Reads that had moved are queued at their new pages, or
-     * have ended: the next round finds no such read, and may begin the
-     * collection.
+     * The loop ends: a program is redirected to a plane that can collect, so
+     * once only; reads whose pages had moved are queued elsewhere, or done.
      */
     while (choose(drive, die, pick, &cmd) == CHOICE_AGAIN) {
         continue;

@@ -101,6 +101,14 @@ const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
                                     scarp_flash_seq(first)) ? first : NULL;
 }
 
+bool scarp_flow_owes_page(const ScarpDrive *drive, uint32_t die,
+                          const ScarpWaiting *w, const ScarpFlashCmd *owed)
+{
+    return w->pageless && (owed == w->pageless ||
+                           scarp_turn_owed(drive, PASS_SIBLINGS, die,
+                                           scarp_flash_seq(w->pageless)));
+}
+
 bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w)
 {
     return w->read && (drive->desc.reads_first ||
