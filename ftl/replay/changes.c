@@ -91,6 +91,37 @@ GArray *changes_read(const char *path, GError **error)
     return g_steal_pointer(&changes);
 }
 
+bool change_is_due(const Change *change, uint64_t sent, int64_t event_ns,
+                   int64_t next_ns)
+{
+    return event_ns > change->time_ns &&
+           (next_ns > change->time_ns || sent >= change->next_command);
+}
+
+bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
+                 GError **error)
+{
+    int64_t now_ns = scarp_now_ns(drive);
+
+    if (now_ns > change->time_ns) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "--changes: a change at %" G_GINT64_FORMAT " ns, and the "
+                    "drive's clock is at %" G_GINT64_FORMAT " ns by then: the "
+                    "log is of another run", change->time_ns, now_ns);
+        return false;
+    }
+    if (change->next_command != CHANGE_AFTER_ALL &&
+        sent != change->next_command) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                    "--changes: a change at %" G_GINT64_FORMAT " ns, before "
+                    "command %" G_GUINT64_FORMAT ": here %" G_GUINT64_FORMAT
+                    " commands have come by then; the log is of another run",
+                    change->time_ns, change->next_command, sent);
+        return false;
+    }
+    return true;
+}
+
 bool change_make(const Change *change, ScarpDrive *drive, GError **error)
 {
     if (!change->scheme) {

@@ -25,6 +25,19 @@ typedef struct {
 GArray *changes_read(const char *path, GError **error);
 
 /*
+ * True when the change comes before the next event, at event_ns, and the next
+ * command, at next_ns; sent commands have been submitted. At one time events
+ * come first, and the commands that were submitted before the change.
+ */
+bool change_is_due(const Change *change, uint64_t sent, int64_t event_ns,
+                   int64_t next_ns);
+/*
+ * True when the run is where it was when the change was made. False and *error
+ * set: the log is of another run.
+ */
+bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
+                 GError **error);
+/*
  * Makes the change: every event and command that comes before it has been. A
  * power cut cannot be made: false and *error set.
  */

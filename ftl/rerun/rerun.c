@@ -172,34 +172,18 @@ static const Change *next_change(const Rerun *r)
                ? &g_array_index(r->record->changes, Change, r->changed) : NULL;
 }
 
-/*
- * True when the change comes next. At one time events come first, and the
- * commands that were submitted before the change.
- */
+/* True when the change comes next: only by its time in a run that diverged. */
 static bool is_due(const Rerun *r, const Change *change)
 {
-    if (scarp_next_event_ns(r->drive) <= change->time_ns) {
-        return false;
-    }
-    return (r->exact && change->next_command != CHANGE_AFTER_ALL &&
-            r->at >= change->next_command) || due_ns(r) > change->time_ns;
+    return change_is_due(change, r->exact ? r->at : 0,
+                         scarp_next_event_ns(r->drive), due_ns(r));
 }
 
 static bool make_change(Rerun *r, const Change *change, GError **error)
 {
-    if (r->exact && change->next_command != CHANGE_AFTER_ALL &&
-        (r->at != change->next_command ||
-         scarp_now_ns(r->drive) > change->time_ns)) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                    "%s: a change at %" G_GINT64_FORMAT " ns comes before "
-                    "command %" G_GUINT64_FORMAT " of the run, and %u commands "
-                    "had come by then: the log of changes is of another run",
-                    r->record->path, change->time_ns, change->next_command,
-                    r->at);
-        return false;
-    }
     r->changed++;
-    return change_make(change, r->drive, error) && rerun_reap(r, error);
+    return (!r->exact || change_fits(change, r->at, r->drive, error)) &&
+           change_make(change, r->drive, error) && rerun_reap(r, error);
 }
 
 /* ---- Running ------------------------------------------------------------ */

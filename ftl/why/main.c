@@ -201,34 +201,45 @@ static bool branches_allowed(GArray *branches, const ScarpConfig *config,
 
 /*
  * Ends the record at a power cut: the log does not have all of what was under
- * way then.
+ * way then. *cut_ns is the time of the cut; SCARP_TIME_NEVER: there was none.
+ * False and *error set: a command that came before the cut ended after it.
  */
-static int64_t end_at_cut(RerunRecord *record)
+static bool end_at_cut(RerunRecord *record, int64_t *cut_ns, GError **error)
 {
+    *cut_ns = SCARP_TIME_NEVER;
     for (guint i = 0; record->changes && i < record->changes->len; i++) {
         const Change *change = &g_array_index(record->changes, Change, i);
-        int64_t cut_ns = change->time_ns;
         guint n = 0;
 
         if (change->scheme) {
             continue;
         }
+        *cut_ns = change->time_ns;
         g_array_set_size(record->changes, i);
-        while (n < record->rows->len &&
-               rerun_row(record, n)->cmd.submit_ns < cut_ns) {
-            n++;
+        for (; n < record->rows->len &&
+               rerun_row(record, n)->cmd.submit_ns < *cut_ns; n++) {
+            if (rerun_row(record, n)->cmd.complete_ns > *cut_ns) {
+                g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
+                            "--changes: the power was cut at %" G_GINT64_FORMAT
+                            " ns, and a command that was under way ended: the "
+                            "log is of another run", *cut_ns);
+                return false;
+            }
         }
         g_array_set_size(record->rows, n);
-        return cut_ns;
+        return true;
     }
-    return SCARP_TIME_NEVER;
+    return true;
 }
 
 static GArray *rows_asked(RerunRecord *record, GError **error)
 {
-    int64_t cut_ns = end_at_cut(record);
+    int64_t cut_ns;
     GArray *rows;
 
+    if (!end_at_cut(record, &cut_ns, error)) {
+        return NULL;
+    }
     if (!orders == !slowest) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "--slowest, --command: one of them is needed");
