@@ -64,9 +64,9 @@ void nvme_flash_identify(NvmeNamespace *ns)
     id->npwg = zeroes_based(ns, unit);
     id->npwa = id->npwg;
     /*
-     * nows is zeroes based, and 0 tells the host nothing. It is 0 where a
-     * program is of one unit, is larger than the namespace or is no whole
-     * number of units.
+     * nows is zeroes based, and 0 tells the host nothing. It stays 0 if a
+     * program has one unit, is larger than the namespace or is no whole number
+     * of units.
      */
     id->nows = program > unit && program <= ns->size && !(program % unit)
                ? zeroes_based(ns, program) : 0;

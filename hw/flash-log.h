@@ -42,8 +42,9 @@ bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
 ScarpObserver flash_log_observer(FlashLog *log);
 
 /*
- * A change at now_ns, before which the engine was given so many commands. The
- * scheme is as scarp_drive_set_scheme() took it; params may be NULL.
+ * Log a change at now_ns. commands: how many commands the engine was given
+ * before. The scheme is as scarp_drive_set_scheme() took it; params may be
+ * NULL.
  */
 void flash_log_scheme(FlashLog *log, int64_t now_ns, uint64_t commands,
                       const char *scheme, const char *params);

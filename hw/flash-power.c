@@ -40,7 +40,7 @@ bool nvme_flash_takes_block(NvmeFlash *flash, uint32_t bytes)
 
 /*
  * Returns the next subsystem that has a namespace on the flash, each subsystem
- * once, and moves *item behind it. NULL: there are no more.
+ * once, and moves *item behind that namespace. NULL: there are no more.
  */
 static NvmeSubsystem *next_subsys(NvmeFlash *flash, GSList **item)
 {

@@ -546,8 +546,8 @@ static void *thread_main(void *opaque)
         if (thread->config.completed &&
             flash_port_has_completed(thread->config.port)) {
             /*
-             * until then other threads may have the big lock, which completed()
-             * takes
+             * completed() takes the big lock, which other threads may use until
+             * then
              */
             hold_back(thread, ahead_ns - TELL_NS);
             thread->config.completed(thread->config.opaque);
@@ -565,7 +565,10 @@ void flash_thread_was_early(FlashThread *thread, int64_t early_ns)
 {
     int64_t lead_ns = thread->lead_ns;
 
-    /* a completion that is later still was not slow: the thread was away */
+    /*
+     * A completion that is later than MAX_LEAD_NS does not mean that the lead
+     * is too short: the thread was off its core.
+     */
     if (early_ns > -MAX_LEAD_NS) {
         lead_ns += early_ns < 0 ? LEAD_UP_NS : -LEAD_DOWN_NS;
         thread->lead_ns = MIN(MAX(lead_ns, 0), MAX_LEAD_NS);
@@ -666,7 +669,7 @@ void flash_thread_pause(FlashThread *thread, bool pause)
     atomic_store(&thread->paused, pause);
     wake(thread);
     if (pause) {
-        /* the lock is free when a run that goes on has ended */
+        /* taking the lock waits for the end of a run that goes on */
         flash_thread_lock(thread);
         flash_thread_unlock(thread);
     }

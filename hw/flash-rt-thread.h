@@ -132,7 +132,8 @@ int64_t flash_thread_now_ns(FlashThread *thread);
 
 /*
  * Returns, or restarts, the counts of the thread's use. One thread at a time,
- * other than the drive's own, may call them: the one that pushes commands.
+ * other than the drive's own, may call these functions: the one that pushes
+ * commands.
  */
 void flash_thread_use(FlashThread *thread, FlashThreadUse *use);
 void flash_thread_reset_use(FlashThread *thread);

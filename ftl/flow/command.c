@@ -134,7 +134,7 @@ ScarpCmd *scarp_reap(ScarpDrive *drive)
 
 /*
  * Returns the newest data of the unit lpn; NULL: zeroes. If only a part of the
- * unit is in the buffer, the whole unit is put together in room.
+ * unit is in the buffer, the whole unit is put together in room[].
  */
 static const char *peek_unit(const ScarpDrive *drive, uint32_t lpn, char *room)
 {

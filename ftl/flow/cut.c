@@ -11,7 +11,10 @@
  */
 #include "flow/internal.h"
 
-/* A cut leaves the page of one in so many programs complete, drawn by lot. */
+/*
+ * A power cut leaves the pages of programs under way torn, but for one program
+ * in DONE_OF, drawn at random, whose page is complete.
+ */
 enum { DONE_OF = 4 };
 
 /*

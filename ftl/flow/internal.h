@@ -57,7 +57,9 @@ void scarp_flow_take_served(ScarpDrive *drive);
 
 /*
  * Goes on with part, a read of one unit, when the entry of the unit is known.
- * *open is the read before it, or NULL: part extends it or replaces it.
+ * *open is the read of earlier units, not yet queued, or NULL. If part's unit
+ * follows these in the same page, *open is extended. Otherwise *open is queued,
+ * and part becomes *open.
  */
 void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
                             ScarpFlashCmd **open);
@@ -97,7 +99,7 @@ static inline bool scarp_flow_is_older(const ScarpFlashCmd *cmd,
 /* The oldest waiter of each kind at a die, or NULL where none waits. */
 typedef struct {
     const ScarpFlashCmd *read;
-    /* with a page; of the host's units or the mapping's */
+    /* the oldest with a page, of the host's units or of the mapping's */
     const ScarpFlashCmd *program;
     /* a program that has no page now, or whose pad has none */
     const ScarpFlashCmd *pageless;
@@ -111,19 +113,23 @@ void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
 /*
  * Returns the oldest waiter that can run and that reads go before: a suspended
  * command, a copy, a pad, or (controller.reads_first) a program. If there is
- * none, returns the oldest program without a page, or NULL. So reads count for
- * a program without a page only while no such other waiter is there; otherwise
- * the pacing has to make its page (turn() in policy.h).
+ * none, returns the oldest program without a page, or NULL. So a read that
+ * starts counts as passing a program without a page only if no other such
+ * waiter is there; otherwise the pacing has to make its page (turn() in
+ * policy.h).
  */
 const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
                                              const ScarpWaiting *w);
-/* Returns the waiter that reads have passed over to the limit, or NULL. */
+/*
+ * Returns the waiter that reads have passed as often as the limit allows, and
+ * which is therefore owed the next turn; or NULL.
+ */
 const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
                                             uint32_t die,
                                             const ScarpWaiting *w);
 /*
  * True when a program has no page, and reads or programs of other planes have
- * passed it over to the limit. owed is scarp_flow_who_is_owed().
+ * passed it as often as the limit allows. owed is scarp_flow_who_is_owed().
  */
 bool scarp_flow_owes_page(const ScarpDrive *drive, uint32_t die,
                           const ScarpWaiting *w, const ScarpFlashCmd *owed);
@@ -131,8 +137,8 @@ bool scarp_flow_owes_page(const ScarpDrive *drive, uint32_t die,
 bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w);
 /*
  * True when a pad goes next, for one of three reasons: no program can run,
- * programs have passed the pad over to the limit, or reads have. owed is the
- * waiter that reads have passed over to the limit, or NULL.
+ * programs have passed the pad as often as the limit allows, or reads have.
+ * owed is scarp_flow_who_is_owed().
  */
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
                             const ScarpWaiting *w, const ScarpFlashCmd *owed);
@@ -180,7 +186,9 @@ static inline bool scarp_flow_pairs(const ScarpDrive *drive)
     return G_UNLIKELY(drive->desc.paired_pages == PAIRED_PAD);
 }
 
-/* False when only collections of the die itself wait there. */
+/*
+ * True when somebody other than a collection of the die itself may wait there.
+ */
 static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
                                            uint32_t die)
 {
@@ -190,12 +198,12 @@ static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
 
 /*
  * Called when the page of a host's program is programmed. Returns the programs
- * that count from now on, because all pages of their cells are programmed,
+ * that now count as ended, because all pages of their cells are programmed,
  * linked by scarp_flash_next(); or NULL.
  */
 ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program);
 /*
- * Returns a new program without data for the oldest page that
+ * Returns a new pad (a program without data) for the oldest page that
  * scarp_flow_pressed() finds at the die; NULL: there is none.
  */
 ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);

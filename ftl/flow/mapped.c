@@ -23,8 +23,9 @@ static void unit_mapped(ScarpDrive *drive, ScarpUnit *unit)
 }
 
 /*
- * Goes on with reads and units whose entries are known. Those that follow each
- * other share a page, as if they had not waited.
+ * Goes on with reads and units whose entries are known. Reads of a command's
+ * consecutive units in one page become one flash read, as if they had not
+ * waited.
  */
 static void go_on(ScarpDrive *drive, ScarpMapWait *first)
 {

@@ -42,7 +42,7 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
             return cmd;
         }
         scarp_mark(drive, mate_had_moved);
-        /* the read was queued again, perhaps at the end of this queue */
+        /* the read may have been queued again, even at the end of this queue */
         link = scarp_nand_first_link(queue);
     }
     return NULL;
@@ -85,8 +85,9 @@ static bool same_offset(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * True when the host's program may join a collection's. If the die owes the
- * host its turns, only the oldest command of the host may.
+ * True when the host's program may join a collection's program. If collections
+ * have gone before the host as often as the limit allows
+ * (scarp_gc_owes_host()), only the oldest command of the host may.
  */
 static bool may_join(const ScarpDrive *drive, uint32_t die,
                      const ScarpFlashCmd *program)

@@ -1,7 +1,7 @@
 /*
- * ftl.paired_pages=pad: a program of the host counts when all pages of its
- * cells are programmed. Until then its units stay in the buffer, because a
- * power cut during a later program of these cells would destroy them.
+ * ftl.paired_pages=pad: a program of the host counts as ended only when all
+ * pages of its cells are programmed. Until then its units stay in the buffer,
+ * because a power cut during a later program of these cells would destroy them.
  *
  * Later programs fill the rest of the cells. If none comes, and somebody waits,
  * pads (pages without data) fill it: only as many as are missing, because one

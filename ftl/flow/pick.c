@@ -4,7 +4,7 @@
  * host's commands reads go before programs (controller.reads_first=0: the
  * oldest goes first).
  *
- * A waiter that reads have passed over to the limit is owed the next turn
+ * A waiter that reads have passed as often as they may is owed the next turn
  * (turns/ops.h). A program or a pad then goes before the reads. A program
  * without a page and a copy of another die's collection depend on collections:
  * for them a collection's command goes next.

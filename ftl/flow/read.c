@@ -191,8 +191,8 @@ void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *read)
         drive->stats.parity_page_reads++;
     }
     /*
-     * The block has not been erased since: an erase would have waited for the
-     * die.
+     * The block has not been erased since the read began: an erase would have
+     * waited for the die.
      */
     for (uint32_t i = 0; i < scarp_flash_n_units(read); i++) {
         scarp_media_check_lpn(drive, scarp_flash_ppn(read) + i,

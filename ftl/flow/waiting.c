@@ -21,7 +21,10 @@ static bool has_page(const ScarpDrive *drive, uint32_t p,
                                      scarp_flash_stream(program));
 }
 
-/* Returns the oldest first of the die's queues of the kind, or NULL. */
+/*
+ * Returns the oldest command that is first in a queue of this kind, of all the
+ * die's planes; or NULL.
+ */
 static const ScarpFlashCmd *oldest(const ScarpDrive *drive, uint32_t die,
                                    ScarpQueueKind kind)
 {

@@ -11,13 +11,14 @@ static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
 }
 
 /*
- * Two counts that stop idle collections which gain nothing. Copies to other
+ * Counts by which idle collections stop when they gain nothing. Copies to other
  * planes may fill pages only in part; collections could then go on for ever
  * without another free block.
  */
 typedef struct {
     uint32_t most_free; /* the most free blocks since the last host command */
-    uint32_t fruitless; /* looks for work since most_free rose last */
+    /* times a die looked for work since most_free rose last */
+    uint32_t fruitless;
 } Background;
 
 static void host_cmd(ScarpDrive *drive, const ScarpCmd *cmd G_GNUC_UNUSED)

@@ -11,13 +11,13 @@
 
 /*
  * Static wear levelling: returns a block that is erased far less often than
- * victim, the policy's choice, or SCARP_NONE. Compared are the block that was
+ * victim, the policy's choice, or SCARP_NONE. Candidates are the block that was
  * filled longest ago and some random ones. The oldest alone would not do: cold
  * data in a worn block would stay the oldest, and the fresher blocks behind it
  * would never be looked at.
  *
- * By lot, some choices are left to the policy. A collection for wear may free
- * nothing, and its copies may make further collections due
+ * A random draw leaves some choices to the policy. A collection for wear may
+ * free nothing, and its copies may make further collections due
  * (ftl.mapping=demand), so commands that wait for the end of collections could
  * wait for ever.
  */

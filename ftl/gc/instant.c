@@ -7,7 +7,7 @@
 
 typedef struct {
     uint32_t to;   /* the PPN that the next unit goes to */
-    uint32_t room; /* units that the pages taken have left */
+    uint32_t room; /* units that still fit into the pages taken */
     uint32_t programs;
 } Copies;
 

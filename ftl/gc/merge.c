@@ -1,9 +1,8 @@
 /*
- * Merges, which are jobs of which the mapping plans the steps. It names the
- * pages to copy in order. Each page is read, and programmed to the page that
- * the mapping chooses. Where an unmapped page lies before others, a page
- * without data is programmed to keep the offsets. At last the old blocks are
- * erased.
+ * Merges: jobs whose steps the mapping plans. The mapping names the pages to
+ * copy, in order. Each page is read, and programmed to the page that the
+ * mapping chooses. Where an unmapped page lies before others, a page without
+ * data is programmed to keep the offsets. At last the old blocks are erased.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -116,8 +115,8 @@ static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * Called when all copies are on flash: maps them. Returns false if the merge
- * must wait until the pacing policy permits its next erase.
+ * Called when all copies are on flash: makes the mapping use them. Returns
+ * false if the merge must wait until the pacing policy permits its next erase.
  */
 static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
 {

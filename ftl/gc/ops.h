@@ -165,8 +165,8 @@ static inline uint32_t scarp_gc_job_plane(const ScarpGcJob *job)
  */
 void scarp_gc_release_all(ScarpDrive *drive);
 /*
- * Called when the drive's policies change. Does as scarp_gc_release_all() does,
- * except for work ahead of time.
+ * Called when the drive's policies change: lets every running job, except work
+ * ahead of time, go on to its end without further permission.
  */
 void scarp_gc_release_due(ScarpDrive *drive);
 /* True when no collection runs. */
@@ -193,13 +193,13 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 }
 
 /*
- * True when collections of the die have passed over a waiting command of the
- * host to the limit (PASS_COLLECTIONS). Until that command has gone, nothing
- * may come in that makes further collections of the die due: no copies from
- * other dies, and no program that joins a collection's command (gc-par), unless
- * it is the host's oldest command. So the collections that are due end, and the
- * host's commands go. Without this limit new collections could be due for ever
- * while a read waits.
+ * True when collections of the die have gone before a waiting host command as
+ * often as the limit allows (PASS_COLLECTIONS). Until that command has gone,
+ * nothing may come in that makes further collections of the die due: no copies
+ * from other dies, and no program that joins a collection's command (gc-par),
+ * unless it is the host's oldest command. So the collections that are due end,
+ * and the host's commands go. Without this limit new collections could be due
+ * for ever while a read waits.
  */
 bool scarp_gc_owes_host(const ScarpDrive *drive, uint32_t die);
 
@@ -251,7 +251,7 @@ typedef struct {
 } ScarpGcWrite;
 
 typedef enum {
-    RECLAIM_NOTHING, /* none, or it runs, or is granted */
+    RECLAIM_NOTHING, /* no collection is needed, or one runs or is granted */
     RECLAIM_DUE,     /* a round is due, and can be opened */
     RECLAIM_NEEDED,  /* RECLAIM_DUE, and without it the write has no room */
     RECLAIM_WAITS,   /* the write has no room until running work ends */
@@ -304,8 +304,9 @@ uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open);
  */
 uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
 /*
- * Grants erases and pages of the plane's round, which then begin. Erases of the
- * round before come before the pages; otherwise all erases follow the pages.
+ * Grants erases and pages of the plane's round, which then begin. If the
+ * previous round still has erases to do, these come before the pages; otherwise
+ * all erases follow the pages.
  */
 void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);
@@ -324,15 +325,15 @@ uint32_t scarp_gc_copied_from(const ScarpUnit *unit);
 
 /*
  * Checks that the plane's counter of reserved pages (scarp_plane_promise())
- * equals the number of those who have reserved one, and that the plane has so
- * many pages left.
+ * equals the number of those who have reserved one, and that the plane has at
+ * least that many pages left.
  */
 bool scarp_gc_laws(const ScarpDrive *drive, uint32_t plane, GError **error);
 
 /* ---- Helpers for gc's policies ------------------------------------------ */
 
 /*
- * Permits the job to move so many more pages. UINT32_MAX: the job may go on to
+ * Permits the job to move `pages` more pages. UINT32_MAX: the job may go on to
  * its end, erase included.
  */
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages);
@@ -351,9 +352,9 @@ uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane,
 uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t plane,
                             uint32_t *candidates, uint32_t max);
 /*
- * Returns a full block with the fewest valid units of those with more than
- * least, or SCARP_NONE. Sets *n_below to the number of full blocks with least
- * or fewer, which it has to walk through.
+ * Returns a full block with the fewest valid units of those that have more than
+ * `least`, or SCARP_NONE. Sets *n_below to the number of full blocks with at
+ * most `least` valid units; the function walks through all of these.
  */
 uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t plane,
                             uint32_t least, uint32_t *n_below);

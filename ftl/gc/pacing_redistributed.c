@@ -26,9 +26,9 @@ static void release(ScarpDrive *drive, ScarpGcJob *job)
 
 /*
  * Collects the plane without grants if it is down to its last free block, or if
- * programs of translation units wait for a collection of these. Returns false
- * if neither is so. A job that was begun in a command's slack is released, too:
- * no later command might ever bring its erase.
+ * programs of translation units wait for a collection of these; otherwise
+ * returns false. A job that was begun in a command's slack is released, too:
+ * possibly no later command has slack for its erase.
  */
 static bool collect(ScarpDrive *drive, uint32_t plane)
 {
@@ -43,7 +43,7 @@ static bool collect(ScarpDrive *drive, uint32_t plane)
     return true;
 }
 
-/* True when the job does, or will do, something that was granted. */
+/* True when the job is doing, or may begin, a step that was granted. */
 static bool has_grant(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     return job->erasing || job->erases || job->pages_out ||
@@ -92,8 +92,8 @@ static void check(ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * A granted command goes before the host's, because the slack in which it was
- * granted ends.
+ * A granted command goes before the host's, because the slack that it was
+ * granted from runs out.
  */
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {

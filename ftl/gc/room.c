@@ -7,8 +7,8 @@
  * that plane, or whose victims have fewer valid units, could then take the room
  * again and again. So gc remembers one refused plane: the one in which a
  * program of the host waits longest for a page. When collections of other
- * planes have passed that program over to the limit (PASS_UPDATES), no
- * collection that changes entries begins before the remembered plane's. They
+ * planes have passed that program as often as the limit allows (PASS_UPDATES),
+ * no collection that changes entries begins before the remembered plane's. They
  * may still begin while a collection runs at the remembered plane's die, as
  * that plane cannot begin before the die is free.
  *
@@ -36,7 +36,7 @@ bool scarp_gc_has_room(ScarpDrive *drive, uint32_t p, uint32_t victim)
     }
     if (*refused != SCARP_NONE && (scarp_map_changes_nothing(drive) ||
                                    !host_in_need(drive, *refused))) {
-        *refused = SCARP_NONE; /* all room is free, or nobody waits there */
+        *refused = SCARP_NONE; /* all room is free, or no program waits there */
     }
     waiter = *refused == SCARP_NONE ? NULL : host_in_need(drive, *refused);
     behind = waiter && p != *refused &&

@@ -351,8 +351,9 @@ void scarp_round_moves(ScarpDrive *drive, ScarpGcJob *job)
     ScarpRounds *rounds = rounds_of(drive);
 
     /*
-     * A grant may be for a page that the host rewrites before it moves. A job
-     * that is released by force has moves without end, and no slack for them.
+     * The host may rewrite a page that was granted before it moves, so
+     * granted[] may be 0 here. A job that is released by force may move any
+     * number of pages, and takes no slack for them.
      */
     if (rounds->granted[job->plane] && job->moves_left < UINT32_MAX / 2) {
         rounds->granted[job->plane]--;

@@ -36,7 +36,7 @@ struct ScarpGcJob {
     bool running;
     bool begun;     /* its first flash command has started */
     bool erasing;
-    bool levelling; /* chosen for wear */
+    bool levelling; /* the victim was chosen to level wear */
     bool merge;     /* the mapping plans its steps: gc/merge.c */
     ScarpMergeKind kind; /* the merge's kind */
     bool promised;    /* a page of its plane is promised to it (PREMIGRATE) */

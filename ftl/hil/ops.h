@@ -46,7 +46,10 @@ void scarp_hil_complete(ScarpDrive *drive, ScarpCmd *cmd);
 
 /* hil/starves.c, in checked builds: called when a command comes. */
 void scarp_hil_starves_submit(ScarpCmd *cmd);
-/* Begins all counts anew, for another policy. */
+/*
+ * Resets the counts of passes of all waiting commands, because a new policy has
+ * other bounds.
+ */
 void scarp_hil_starves_anew(ScarpDrive *drive);
 void scarp_hil_starves_picked(const ScarpDrive *drive, const ScarpCmd *cmd);
 

@@ -7,12 +7,12 @@
  * dispatches nothing for a while, as the host may be about to read what lies
  * behind. The policy does not wait if a command is late, if the host's mean
  * time to the next read is longer than that while, or if a waiting read is as
- * near as the host's next read mostly is.
+ * near as the host's next read is on average.
  *
  * A late command goes before the others of its kind, the oldest first. So a
  * read is passed over for read_expire_us, a batch of writes and one wait at
  * most, and a write for write_expire_us, a batch of reads and one wait. After
- * that only older ones go before it.
+ * that only older commands go before it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -23,7 +23,9 @@ void scarp_hil_starves_anew(ScarpDrive *drive)
     }
 }
 
-/* Counts that cmd passes `older`, before which `before` older commands wait. */
+/*
+ * Counts that cmd passes `older`. `before` commands wait that are older still.
+ */
 static void pass(const ScarpDrive *drive, ScarpCmd *older, const ScarpCmd *cmd,
                  uint64_t before)
 {

@@ -38,8 +38,8 @@ static inline void scarp_channel_busy_until(ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * The array of the die works for the current command until end_ns, which
- * becomes the die's next event (die.c).
+ * Lets the array work for the die's current command until end_ns, which becomes
+ * the die's next event (die.c).
  */
 void scarp_array_until(ScarpDrive *drive, uint32_t die, int64_t end_ns);
 ScarpDieActivity scarp_activity_of(const ScarpFlashCmd *cmd);

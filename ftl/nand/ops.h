@@ -335,9 +335,9 @@ static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
 
 void scarp_nand_await_pair(ScarpDrive *drive, ScarpFlashCmd *program);
 /*
- * With ftl.paired_pages=pad a program counts only when all pages of its cells
- * are programmed. Returns the plane's oldest one that still waits for that, or
- * NULL. scarp_flash_next() leads to younger ones.
+ * With ftl.paired_pages=pad a program counts as ended only when all pages of
+ * its cells are programmed. Returns the plane's oldest program that still waits
+ * for that, or NULL. scarp_flash_next() leads to younger ones.
  */
 static inline const ScarpFlashCmd *scarp_nand_unpaired(const ScarpDrive *drive,
                                                        uint32_t plane)

@@ -65,7 +65,8 @@ struct ScarpFlashCmd {
     bool promised;       /* gc's program: the plane keeps a page for it */
     bool direct;         /* read: parity does not serve it (parity/ops.h) */
     bool guest;          /* gc's program: its victim is on another die */
-    ScarpOwnCount retries; /* read: how often its page had moved by its turn */
+    /* read: how often its page had moved when it was picked */
+    ScarpOwnCount retries;
     int64_t begin_ns;    /* when the die began it */
     int64_t array_ns;    /* of its group, once that has the channel */
     ScarpAccount account;

@@ -25,7 +25,8 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 
 /*
  * True when reads must not suspend the running command: they have passed it, or
- * a program or copy that waits at the die, over to the limit (PASS_READS).
+ * a program or copy that waits at the die, as often as the limit allows
+ * (PASS_READS).
  *
  * flow/waiting.c asks the same when the die is free (scarp_flow_who_is_owed()),
  * with three differences: there a program without a page counts only if nobody

@@ -1,6 +1,6 @@
 /*
- * The table of limits, how often somebody may go before a waiter, and
- * scarp_turn_passed(), the only function that counts by it.
+ * The limits, which say how often somebody may go before a waiter, and
+ * scarp_turn_passed(), the only function that counts against them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

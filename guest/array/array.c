@@ -185,8 +185,8 @@ void array_part_end(Array *a, uint32_t part, int error)
 
 /*
  * Hands the parts of a request to the cache. A part that has to wait needs a
- * Part record. Returns false if there is none left; the rest of the request
- * goes on later.
+ * Part record. If none is free, returns false, and the rest of the request
+ * waits in the backlog.
  */
 static bool request_run(Array *a, ArrayRequest *r)
 {

@@ -98,7 +98,7 @@ bool array_config_check(const ArrayConfig *config, char *error);
 size_t array_cached_pages(const ArrayConfig *config);
 /*
  * Returns the number of buffers. Each page of the cache has one. A page that
- * changes takes another one while a write carries its old contents, or while
+ * changes takes another buffer while a write carries its old contents, or while
  * those are the only copy of acknowledged data.
  */
 size_t array_buffers(const ArrayConfig *config);

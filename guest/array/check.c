@@ -71,9 +71,10 @@ static bool check_set(const Array *a, uint32_t set, char *why)
         uint32_t page = array_find(a, set, a->parts[i].number);
 
         /*
-         * A part waits for an I/O of its set. It may wait although its page is
-         * there only where another part can have overtaken it, without
-         * clean_first: the next I/O's end then serves it.
+         * A waiting part needs an I/O of its set that is under way. With
+         * clean_first its page must be absent, too. Without clean_first another
+         * part may have overtaken it and fetched the page; the end of the set's
+         * next I/O then serves the waiting part.
          */
         if ((page != NONE && a->flags[page] & PAGE_VALID &&
              a->config.clean_first) || !moves) {

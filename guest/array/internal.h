@@ -130,14 +130,15 @@ struct Array {
     uint32_t entry_free;
     uint64_t flushes_pending;
     uint64_t flushes_max;
-    uint64_t demand; /* visits of sets, owed for ended flush requests */
+    /* visits of sets still to make, for ended flush requests */
+    uint64_t demand;
     uint32_t fifo_first, fifo_last; /* sets */
 
     /* State of barrier.c. */
     uint64_t epoch; /* the epoch of data that is written now */
     uint64_t open;  /* pages with unwritten data of that epoch */
     ArrayRequest *barrier_first, *barrier_last;
-    /* the last flush that drives are asked to flush for */
+    /* the last flush request that the drives' present flushes serve */
     ArrayRequest *settling;
     uint32_t drives_owed;   /* drives whose flush has not ended yet */
 
@@ -311,7 +312,7 @@ void array_flusher_consider(Array *a, uint32_t set);
 /* Called when a flush request was discarded, or its write has ended. */
 void array_flusher_ended(Array *a);
 void array_entry_free(Array *a, uint32_t entry);
-/* Makes the visits that are owed for ended flush requests. */
+/* Visits sets, once for each flush request that has ended. */
 void array_flusher_run(Array *a);
 
 /* ---- barrier.c --------------------------------------------------------- */

@@ -57,8 +57,8 @@ typedef struct {
     uint64_t id;       /* drawn for this run; 0: older programs */
     uint64_t served_id; /* until this run serves: id of the last that did */
     /*
-     * The number of the block device on which the last run served; 0: the run's
-     * program told none.
+     * The number of the block device on which the last run served; 0: that
+     * run's program recorded none.
      */
     uint64_t device;
 } ArrayRun;

@@ -9,8 +9,8 @@
 #include "hil/hios/hios.h"
 
 /*
- * Returns a plane whose round must end before one in this plane can begin, or
- * SCARP_NONE. A round is the rest of one victim or merge (gc/ops.h). With
+ * Returns a plane whose round must end before a round in this plane can begin,
+ * or SCARP_NONE. A round is the rest of one victim or merge (gc/ops.h). With
  * `serial` the drive has one round at a time, otherwise each die has one.
  */
 static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
@@ -33,7 +33,8 @@ static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
 /* ---- Pages that are on their way to a plane ------------------------------ */
 
 /*
- * Adds a page on its way to hios->ahead[]. Returns false if the list is full.
+ * Adds a page that is on its way to a plane to hios->ahead[]. Returns false if
+ * the list is full.
  */
 static bool add(Hios *hios, uint32_t *n, uint32_t lpn)
 {
@@ -45,9 +46,9 @@ static bool add(Hios *hios, uint32_t *n, uint32_t lpn)
 }
 
 /*
- * Adds those pages of a write whose data is coming that go to the same plane as
- * page `of`. A unit is a page here, and the pages of a plane are n_planes
- * apart.
+ * Adds pages of a write whose data is on its way to the device: those that go
+ * to the same plane as page `of`. A unit is a page here, and the pages of a
+ * plane are n_planes apart.
  */
 static void add_coming(const ScarpDrive *drive, Hios *hios, uint32_t *n,
                        const HiosRecord *record, uint32_t of)

@@ -35,10 +35,10 @@ typedef struct {
     int64_t link_ns;     /* the link's part of own_ns */
     int64_t flash_ns;    /* a flash command's part of own_ns, at most */
     int64_t gc_ns;       /* time of the rounds that were opened for it */
-    uint32_t at;         /* index in flying */
+    uint32_t at;         /* index in Hios.flying */
     bool flying;         /* it is in the device */
     bool coming;         /* its data is on its way to the device */
-    bool passed;         /* others went first, as its round has to wait */
+    bool passed; /* others went first, as it needs a round that must wait */
     uint32_t n_parts;
     HiosPart part[HIOS_PARTS];
 } HiosRecord;
@@ -46,15 +46,16 @@ typedef struct {
 typedef struct {
     int64_t coming_ns; /* time of programs whose data is on its way */
     /*
-     * The list of parts at the die, of commands in the device. A part's number
-     * is that of its record × HIOS_PARTS + its index there; SCARP_NONE: none.
+     * Head of the list of parts at the die that belong to commands in the
+     * device, or SCARP_NONE. A part is named by a number: the index of its
+     * record × HIOS_PARTS + its index in the record.
      */
     uint32_t flying;
-    /* Answers of hios_rooms(), and what it needs for them. */
+    /* Used by hios_rooms() alone. asked: it computes the room of this die. */
     bool asked;
     uint32_t plane;    /* the plane of the die's first round */
     int64_t begin_ns;  /* time of all that the die has to do now */
-    int64_t before_ns; /* begin_ns, and the commands before the present one */
+    int64_t before_ns; /* begin_ns, plus the work of queued commands so far */
     int64_t room_ns;
 } HiosDie;
 
@@ -73,12 +74,12 @@ typedef struct {
     HiosDie *die;        /* [n_dies] */
     uint32_t at_die[64]; /* commands in the device, by their dies modulo 64 */
     uint64_t busy;       /* a bit for each of at_die[] that is not 0 */
-    /* seq of the write that waits for others' slack */
+    /* seq of the write that waits until enough slack has accumulated */
     uint64_t accumulates_seq;
     int64_t accumulates_until_ns;
     uint64_t parked_seq;   /* seq of the write that was parked last */
     int64_t parked_since_ns;
-    uint32_t joins;      /* record of the next to join, or SCARP_NONE */
+    uint32_t joins;      /* record of the next write to join, or SCARP_NONE */
     uint32_t first_lpn, last_lpn; /* units that join one page */
     uint32_t n_ahead;    /* places in ahead[] */
     uint32_t *ahead;
@@ -188,7 +189,7 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
 /*
  * Computes room_ns of the die of each round in open[]: how long the die may do
  * other work before the i-th command, which has slack_ns, so that no command
- * that waits or is in the device gets late. A room_ns that is too little for a
+ * that waits or is in the device gets late. A room_ns that is too short for a
  * segment and for an erase is only an upper bound. The function looks at each
  * command once.
  */

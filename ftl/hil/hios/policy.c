@@ -3,11 +3,11 @@
  * I/O Scheduler for Solid State Disks", ISCA 2014).
  *
  * A write whose plane must be collected is detected before its data moves. The
- * collection's work is cut into segments, a page each. They are done in the
+ * collection's work is cut into segments, a page each. Segments run in the
  * slack of the commands that are dispatched from then on, in their order
- * (algorithms 1 and 2). Collections run only so, as the policy brings the
- * pacing `redistributed` with it. hios-2 also reorders commands while there is
- * no such work (algorithm 3).
+ * (algorithms 1 and 2). Collections run in no other way, because the policy
+ * brings the pacing `redistributed` with it. hios-2 also reorders commands
+ * while no collection has work left (algorithm 3).
  *
  * A command is passed over for three reasons, and only until the latest time at
  * which it can begin and still end in time: it needs a collection that has to
@@ -19,14 +19,15 @@
 #include "hil/hios/hios.h"
 #include "policies.h"
 
-#define PARKED_PARTS 64 /* a parked write's retries are so rare */
+#define PARKED_PARTS 64 /* retry a parked write after 1/64 of its wait so far */
 
 /* ---- Accumulating (algorithm 1) ----------------------------------------- */
 
 /*
  * True when the i-th command, whose slack is lacks_ns too short for its rounds,
- * waits for others that have more slack. A full queue ends the wait, and so
- * does the parameter, or the deadline of a waiting command.
+ * waits in the queue until the slack of all waiting commands together suffices.
+ * The wait also ends when the queue is full, after accumulate_us, or when a
+ * waiting command's slack is used up.
  */
 static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
                         int64_t lacks_ns)
@@ -80,8 +81,8 @@ static void tell(ScarpDrive *drive, const ScarpCmd *cmd, uint32_t plane,
 }
 
 /*
- * Grants as much of the round as its die's room_ns suffices for. cmd is the
- * command whose slack it is.
+ * Grants as much of the round as its die's room_ns suffices for. The grant is
+ * made in the slack of cmd.
  */
 static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
                   const ScarpGcRound *round)
@@ -149,9 +150,9 @@ static bool may_pass(const ScarpDrive *drive, const HiosRecord *record)
 }
 
 /*
- * Returns the first command that needs no round of its own, or that may not be
- * passed over. Returns the first of all if the queue is full, or if there is no
- * such command.
+ * Returns the first command that needs no round which has to wait for another
+ * round, or that may not be passed over. Returns the first of all if the queue
+ * is full, or if there is no such command.
  */
 static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
 {
@@ -247,10 +248,10 @@ static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 }
 
 /*
- * Returns the delay until the parked i-th command is tried again. It may wait
- * far longer than the grant takes that the estimate was made from. So the delay
- * grows to about 1/PARKED_PARTS of the time for which the command has been
- * parked, and retries are few.
+ * Returns the delay until the parked i-th command is tried again. retry_ns is
+ * the time of the granted work, but the command may stay parked far longer. So
+ * the delay grows to about 1/PARKED_PARTS of the time for which the command has
+ * been parked, and retries are few.
  */
 static int64_t retry_after_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
                               int64_t retry_ns)

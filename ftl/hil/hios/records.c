@@ -141,7 +141,10 @@ static void unlink_part(Hios *hios, const HiosPart *part)
     }
 }
 
-/* Notes that the command is in the device, or is no more, at its dies. */
+/*
+ * Adds the command to its dies' lists and counts of commands in the device
+ * (change 1), or removes it from them (-1).
+ */
 static void count_at_dies(Hios *hios, const HiosRecord *record, int change)
 {
     uint32_t first = (record - hios->record) * HIOS_PARTS;

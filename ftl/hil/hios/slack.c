@@ -86,10 +86,10 @@ static HiosDie *asked(const Rooms *rooms, uint32_t k)
 }
 
 /*
- * Sets the room of each die to what the first command allows, which may carry
- * segments of any die. On a die that it goes to, that is the part of its time
- * that it does not need there. On any other die it is the command's whole
- * slack.
+ * Sets the room of each asked die by the first command, as segments may run in
+ * its slack. On a die that the first command uses, the room is the time until
+ * its deadline, less the time that it needs there. On any other die, the room
+ * is its whole slack.
  */
 static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 {
@@ -124,7 +124,8 @@ static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 
 /*
  * Limits the die's room so that a command, which needs own_ns there, is not
- * late. If the command waits in the queue, it goes behind those before it.
+ * late. If the command waits in the queue, the commands before it take their
+ * time first.
  */
 static void leave_for(const Rooms *rooms, HiosDie *die,
                       const HiosRecord *record, int64_t own_ns)

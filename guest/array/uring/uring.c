@@ -296,10 +296,10 @@ static bool write_kept(ArrayUring *u, const Keep *left, char *error)
  * Begins a run. If another run has left a cache, its data is written to the
  * drives after this function. Before that all drives know that this run serves,
  * and the cache is this run's. So wherever this run ends, the next one finds
- * the data; and a drive that misses these writes can be told, because it has
- * missed this run. The device that served last stays the same, as it misses no
- * data. If there is no cache here, data may be elsewhere and must not become
- * old, so the run does not serve yet.
+ * the data; and a drive that misses these writes can be recognised, because it
+ * has not heard of this run. The device that served last stays the same, as it
+ * misses no data. If there is no cache here, data may be elsewhere and must not
+ * become old, so the run does not serve yet.
  */
 static bool begin(ArrayUring *u, Keep *left, char *error)
 {
