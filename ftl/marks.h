@@ -2,9 +2,9 @@
  * Rare states of the engine, by name: one list, and a plain sentence for each
  * that says what the drive has just met.
  *
- * scarp_mark() (core/mark.h) stands where the code gets there.  Only checked
- * builds count; tests ask by scarp_mark_field() and scarp_mark_times() which
- * states they have met, and a campaign that leaves one out names it.
+ * The code calls scarp_mark() (core/mark.h) where it reaches such a state. Only
+ * checked builds count; tests ask by scarp_mark_field() and scarp_mark_times()
+ * which states they have met.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

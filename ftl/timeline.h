@@ -33,9 +33,9 @@ ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
                                   int64_t to_ns, ScarpTimelineSink sink,
                                   void *opaque);
 /*
- * Makes it one of several timelines that are joined in one file, before
- * anything is observed: number is its own, from 0 on, and its tracks are below
- * one of this name.
+ * Makes the timeline one of several in a file. Called before anything is
+ * observed. number: the timeline's own, from 0 on. Its tracks lie below a track
+ * of this name.
  */
 void scarp_timeline_group(ScarpTimeline *timeline, uint32_t number,
                           const char *name);

@@ -8,9 +8,10 @@
 #include "stat/ops.h"
 
 /*
- * Numbers of addresses that are drawn ahead, so that the processor's cache has
- * what a write needs: first the entry of the mapping, then the record of the
- * block that the entry names.
+ * Addresses are drawn AHEAD writes early, so that the processor's cache has
+ * what a write needs: the mapping's entry is prefetched at once, and,
+ * BLOCK_AHEAD writes before its use, the record of the block that the entry
+ * names.
  */
 #define AHEAD 32
 #define BLOCK_AHEAD 12
@@ -65,8 +66,8 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 }
 
 /*
- * Prefetches the record of the block that lpn will leave, unless another write
- * moves lpn before.
+ * Prefetches the record of the block that has lpn's present copy, which the
+ * write of lpn will make invalid.
  */
 static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
 {

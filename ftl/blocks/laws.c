@@ -57,7 +57,8 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
     uint32_t free = 0, full = 0, listed = 0, valid = 0, bad = 0, map = 0;
-    uint32_t map_full = 0, apart = 0; /* recovery may set all blocks apart */
+    /* recovery may give every block the state BLOCK_APART */
+    uint32_t map_full = 0, apart = 0;
     bool collected = false;
 
     for (uint32_t i = 0; i < drive->desc.blocks_per_plane; i++) {

@@ -70,8 +70,8 @@ static inline void scarp_account_wait(ScarpAccount *account,
 /*
  * Called when the flash command was taken from its queue: ends its wait. The
  * time of the die's present activity is added to the account alone, not to the
- * clock. If the clock were brought up to date just before, loading its numbers
- * several at once would wait for that store.
+ * clock first. A processor that has just stored one of the clock's numbers
+ * would stall when it loads several of them at once.
  */
 static inline void scarp_account_waited(ScarpAccount *account,
                                         const ScarpDieClock *clock,

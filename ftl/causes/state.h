@@ -54,7 +54,7 @@ enum { SCARP_CLOCK_SPENT_AT = offsetof(ScarpDieClock, spent_ns) };
 typedef struct {
     int64_t mark_ns; /* the life until here is accounted for */
     int64_t own_ns[OWN__COUNT];
-    /* while queued: less what the die had spent */
+    /* while queued: minus the die's spent_ns when it was queued */
     int64_t waited_ns[DIE_ACTIVITY__COUNT];
 } ScarpAccount;
 

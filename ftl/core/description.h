@@ -126,14 +126,14 @@ typedef struct {
     uint64_t superblock_blocks; /* logical blocks in a superblock */
     char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
     /* [gc] */
-    /* a plane with no more free blocks collects */
+    /* a plane with at most this many free blocks collects */
     uint64_t trigger_free_blocks;
     uint64_t separate_active_block;
     /* blocks with equally few valid units to compare */
     uint64_t victim_candidates;
-    /* an idle plane with fewer collects; 0: off */
+    /* an idle plane with fewer free blocks collects; 0: off */
     uint64_t background_free_blocks;
-    uint64_t wear_spread_erases;  /* more difference levels wear; 0: off */
+    uint64_t wear_spread_erases;  /* greater differences level wear; 0: off */
     uint64_t after_reads; /* no collection begins while a read is next */
     /*
      * [lie] Deliberate faults: with 1 the drive breaks a promise, to test

@@ -154,7 +154,7 @@ static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
         key = earlier ? rival_key : key;
         winner[node] = best;
         if (before != source && before == best) {
-            return; /* the same source wins above */
+            return; /* the winners above this node stay the same */
         }
         if (node == 1) {
             break;

@@ -67,7 +67,10 @@ static void begin_contract(CutsDrive *d)
     d->last = g_new0(uint32_t, d->sectors);
 }
 
-/* Notes which write each sector must show, as its completion has promised. */
+/*
+ * Called when cmd has completed: notes it as the write that its sectors show
+ * from now on. A deallocation is noted as 0.
+ */
 static void note_last(CutsDrive *d, const ScarpCmd *cmd, uint32_t id)
 {
     uint64_t first = cmd->offset_bytes / SCARP_SECTOR_BYTES;

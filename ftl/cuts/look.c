@@ -115,7 +115,9 @@ static uint64_t count_lost(Piece *piece)
 
 /* ---- The name of contents ----------------------------------------------- */
 
-/* Returns a name made of the units that differ from those before the run. */
+/*
+ * Returns a name: a digest of the units that differ from those before the run.
+ */
 static char *name_of(Piece *piece)
 {
     const CutsDrive *d = piece->d;

@@ -48,8 +48,8 @@ static void fail_power(CutsWalk *walk, Cut *cut)
 }
 
 /*
- * Lets the drives recover for so many moments, or until all are ready. Returns
- * what went wrong, or NULL.
+ * Lets the drives recover until moment number `moments`, or until all are
+ * ready. Returns what went wrong, or NULL.
  */
 static char *recover(CutsWalk *walk, uint64_t moments)
 {
@@ -65,7 +65,7 @@ static char *recover(CutsWalk *walk, uint64_t moments)
 }
 
 /*
- * Returns a fault that no drive may show, whatever the host was promised; or
+ * Returns a fault that no drive may show, whatever the contract permits; or
  * NULL.
  */
 static char *fault_of(const CutsWalk *walk, int64_t ready_ns)

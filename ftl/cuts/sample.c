@@ -47,7 +47,8 @@ void cuts_sample_add(CutsSample *sample, uint64_t moment, CutsClass class)
     kind = &g_array_index(sample->kinds, CutsKind, at - 1);
     kind->moments++;
     /*
-     * Gives each moment of the class the same chance, while their number grows.
+     * Reservoir sampling: all moments of the class so far had the same chance
+     * to be chosen.
      */
     if (!scarp_random_below(&sample->random, kind->moments)) {
         kind->chosen = moment;

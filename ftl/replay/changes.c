@@ -1,5 +1,5 @@
 /*
- * The log of changes, read and made.
+ * Reads the log of changes, and makes the changes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,7 +18,7 @@ static void clear_change(gpointer change)
     g_free(((Change *)change)->params);
 }
 
-/* Sets the change from a line's columns; false: they are no change. */
+/* Parses the columns of a line into *change. False: they tell no change. */
 static bool parse(char **column, Change *change)
 {
     uint64_t time_ns;

@@ -1,7 +1,7 @@
 /*
  * The log of changes: what changed a drive from outside during a run.
  *
- * The device writes it (change-log), or a hand does. docs/logs.md has its
+ * The device writes it (change-log), or a user by hand. docs/logs.md has its
  * columns.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -11,7 +11,9 @@
 
 #include "../scarp.h"
 
-/* A change's next_command when all that were submitted by its time go first. */
+/*
+ * Value of next_command: the change follows all commands submitted by its time.
+ */
 #define CHANGE_AFTER_ALL UINT64_MAX
 
 typedef struct {
@@ -21,25 +23,30 @@ typedef struct {
     char *params;          /* "key=value,...", or NULL */
 } Change;
 
-/* Reads a log, in the order of its times: an array of Change. */
+/*
+ * Reads a log: an array of Change, whose times ascend. NULL, with *error set:
+ * the file is no such log.
+ */
 GArray *changes_read(const char *path, GError **error);
 
 /*
  * True when the change comes before the next event, at event_ns, and the next
- * command, at next_ns; sent commands have been submitted. At one time events
- * come first, and the commands that were submitted before the change.
+ * command, at next_ns. `sent` commands have been submitted. At one time events
+ * come first, then the commands that were submitted before the change.
  */
 bool change_is_due(const Change *change, uint64_t sent, int64_t event_ns,
                    int64_t next_ns);
 /*
- * True when the run is where it was when the change was made. False and *error
- * set: the log is of another run.
+ * True when the run is where the log has the change: the drive's time is not
+ * later, and `sent` commands were submitted before. False, with *error set: the
+ * log is of another run.
  */
 bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
                  GError **error);
 /*
- * Makes the change: every event and command that comes before it has been. A
- * power cut cannot be made: false and *error set.
+ * Makes the change. Every event and command that comes before it has been
+ * processed. False, with *error set: the change is a power cut, after which the
+ * log does not tell how the drive went on, or the drive refuses the scheme.
  */
 bool change_make(const Change *change, ScarpDrive *drive, GError **error);
 

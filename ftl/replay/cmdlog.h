@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 /*
- * The header of a log, little endian. Behind each CmdLogRow come causes values
- * of cause_ns. docs/logs.md has the layout.
+ * The header of a log, little endian. Behind each CmdLogRow come `causes`
+ * values of cause_ns. docs/logs.md has the layout.
  */
 typedef struct {
     char magic[8];
@@ -64,8 +64,8 @@ bool cmdlog_each(const char *path, CmdLogEach each, void *opaque,
                  GError **error);
 
 /*
- * True when the command has ended at the time that a log has; false and *error
- * set: both times.
+ * True when the command ended at logged_ns, the time that the log at path has
+ * for it. False, with *error set: the message has both times.
  */
 bool cmdlog_ended(const char *path, const ScarpCmd *cmd, int64_t logged_ns,
                   GError **error);

@@ -242,7 +242,9 @@ static char *bare(char *field)
     return field;
 }
 
-/* Returns the number of fields, at most csv->last. */
+/*
+ * Splits a line into field[]. Returns the number of fields, at most csv->last.
+ */
 static uint32_t split_at(char *text, const CsvFormat *csv, char **field)
 {
     uint32_t n = 0;

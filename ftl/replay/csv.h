@@ -16,7 +16,7 @@ typedef struct CsvFormat CsvFormat;
 
 /*
  * Parses the description of a table, the text behind the prefix. NULL, with
- * *error set: the text is none.
+ * *error set: the text describes no table.
  */
 CsvFormat *csv_new(const char *text, GError **error);
 void csv_free(CsvFormat *csv);

@@ -1,5 +1,5 @@
 /*
- * Numbers and other things in the fields of a trace's line.
+ * Parsers for the fields of a trace's line: numbers, devices, operations.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -25,9 +25,12 @@ typedef struct FlashLog FlashLog;
 
 FlashLog *flashlog_new(FILE *file);
 void flashlog_free(FlashLog *log);
-/* Begins a command, which has its seq. No flash command has begun for it. */
+/*
+ * Called when a command has been submitted and has its seq, before a flash
+ * command begins for it.
+ */
 void flashlog_begin(FlashLog *log, const ScarpCmd *cmd);
-/* Takes a phase of a flash command, as ScarpObserver.flash_phase does. */
+/* Called for a phase of a flash command, as ScarpObserver.flash_phase is. */
 void flashlog_phase(FlashLog *log, const ScarpFlashOp *op);
 /* Writes the row of a completed command. */
 void flashlog_end(FlashLog *log, const ScarpCmd *cmd);

@@ -6,7 +6,7 @@
 #include "fields.h"
 #include "formats.h"
 
-/* ns pid process sector sectors R|W major minor md5 */
+/* Columns: ns pid process sector sectors R|W major minor md5 */
 TraceVerdict trace_parse_fiu(TraceState *state G_GNUC_UNUSED, char *text,
                              TraceRecord *r)
 {
@@ -31,7 +31,7 @@ static bool five(char *text, char **f, int64_t scale, TraceRecord *r)
            flag(f[4], '0', '1', r);
 }
 
-/* ns device sector sectors 0|1 */
+/* Columns: ns device sector sectors 0|1 */
 TraceVerdict trace_parse_mqsim(TraceState *state G_GNUC_UNUSED, char *text,
                                TraceRecord *r)
 {
@@ -41,7 +41,7 @@ TraceVerdict trace_parse_mqsim(TraceState *state G_GNUC_UNUSED, char *text,
                ? TRACE_RECORD : TRACE_BAD;
 }
 
-/* ms device sector sectors 0|1 */
+/* Columns: ms device sector sectors 0|1 */
 TraceVerdict trace_parse_disksim(TraceState *state G_GNUC_UNUSED, char *text,
                                  TraceRecord *r)
 {
@@ -51,7 +51,7 @@ TraceVerdict trace_parse_disksim(TraceState *state G_GNUC_UNUSED, char *text,
                                                                : TRACE_BAD;
 }
 
-/* ms device byte bytes 0|1 */
+/* Columns: ms device byte bytes 0|1 */
 TraceVerdict trace_parse_heimdall(TraceState *state G_GNUC_UNUSED, char *text,
                                   TraceRecord *r)
 {

@@ -37,8 +37,8 @@ static bool deadline(const char *text, TraceRecord *record)
 }
 
 /*
- * Windows ticks (100 ns),host,disk,Read|Write,offset,bytes,response[,stream
- * [,deadline]]
+ * Columns: Windows ticks (100 ns),host,disk,Read|Write,offset,bytes,response
+ * [,stream[,deadline]]
  */
 TraceVerdict trace_parse_msr(TraceState *state G_GNUC_UNUSED, char *text,
                              TraceRecord *r)
@@ -54,7 +54,7 @@ TraceVerdict trace_parse_msr(TraceState *state G_GNUC_UNUSED, char *text,
     return TRACE_RECORD;
 }
 
-/* Timestamp (s),Response,IOType,LUN,Offset,Size */
+/* Columns: Timestamp (s),Response,IOType,LUN,Offset,Size */
 TraceVerdict trace_parse_systor17(TraceState *state G_GNUC_UNUSED, char *text,
                                   TraceRecord *r)
 {
@@ -68,7 +68,7 @@ TraceVerdict trace_parse_systor17(TraceState *state G_GNUC_UNUSED, char *text,
     return TRACE_RECORD;
 }
 
-/* ASU,LBA,bytes,opcode,time (s) */
+/* Columns: ASU,LBA,bytes,opcode,time (s) */
 TraceVerdict trace_parse_spc(TraceState *state G_GNUC_UNUSED, char *text,
                              TraceRecord *r)
 {
@@ -83,7 +83,7 @@ TraceVerdict trace_parse_spc(TraceState *state G_GNUC_UNUSED, char *text,
     return TRACE_RECORD;
 }
 
-/* volume,R|W,offset,bytes,microseconds */
+/* Columns: volume,R|W,offset,bytes,microseconds */
 TraceVerdict trace_parse_alibaba(TraceState *state G_GNUC_UNUSED, char *text,
                                  TraceRecord *r)
 {
@@ -97,7 +97,7 @@ TraceVerdict trace_parse_alibaba(TraceState *state G_GNUC_UNUSED, char *text,
     return TRACE_RECORD;
 }
 
-/* seconds,sector,sectors,0 (read)|1 (write),volume */
+/* Columns: seconds,sector,sectors,0 (read)|1 (write),volume */
 TraceVerdict trace_parse_tencent(TraceState *state G_GNUC_UNUSED, char *text,
                                  TraceRecord *r)
 {
@@ -111,7 +111,7 @@ TraceVerdict trace_parse_tencent(TraceState *state G_GNUC_UNUSED, char *text,
     return TRACE_RECORD;
 }
 
-/* number,bytes,segments,command,sector,microseconds */
+/* Columns: number,bytes,segments,command,sector,microseconds */
 TraceVerdict trace_parse_vscsi(TraceState *state G_GNUC_UNUSED, char *text,
                                TraceRecord *r)
 {
@@ -163,7 +163,10 @@ static bool etw_has(const EtwColumns *columns, int n, bool places)
                         columns->offset < n && columns->length < n));
 }
 
-/* Event,TimeStamp (us),...: events of disks as xperf and tracerpt print them */
+/*
+ * Columns: Event,TimeStamp (us),... of disk events, as xperf and tracerpt print
+ * them
+ */
 TraceVerdict trace_parse_etw(TraceState *state, char *text, TraceRecord *r)
 {
     char *f[FIELDS_MAX];

@@ -28,7 +28,7 @@ static TraceVerdict read_rwbs(const char *rwbs, bool *flush, TraceRecord *r)
         r->op = SCARP_OP_WRITE;
         r->fua = strchr(rwbs + 1, 'F') != NULL;
         return TRACE_RECORD;
-    case 'Z': /* reset and the like, of zones */
+    case 'Z': /* zone commands, such as a reset */
         return TRACE_FOREIGN;
     default:
         return TRACE_SKIP;
@@ -42,7 +42,7 @@ static void become_flush(TraceRecord *r)
     r->offset_bytes = r->length_bytes = 0;
 }
 
-/* maj,min cpu seq time pid action rwbs [sector + sectors] [process] */
+/* Columns: maj,min cpu seq time pid action rwbs [sector + sectors] [process] */
 TraceVerdict trace_parse_blkparse(TraceState *state, char *text,
                                   TraceRecord *r)
 {
@@ -140,7 +140,7 @@ static TraceVerdict fio_action(TraceState *state, char **f, int n,
     return TRACE_BAD;
 }
 
-/* file action offset bytes; file wait microseconds */
+/* Columns: file action offset bytes; or file wait microseconds */
 TraceVerdict trace_parse_fio2(TraceState *state, char *text, TraceRecord *r)
 {
     char *f[FIELDS_MAX];
@@ -163,7 +163,7 @@ TraceVerdict trace_parse_fio2(TraceState *state, char *text, TraceRecord *r)
     return fio_action(state, f, n, r);
 }
 
-/* time (us) file action offset bytes */
+/* Columns: time (us) file action offset bytes */
 TraceVerdict trace_parse_fio3(TraceState *state, char *text, TraceRecord *r)
 {
     char *f[FIELDS_MAX];

@@ -1,5 +1,5 @@
 /*
- * Text formats of block traces: a parser of one line for each.
+ * Text formats of block traces, each with a function that parses one line.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

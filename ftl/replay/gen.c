@@ -115,7 +115,7 @@ static const Preset presets[] = {
     PREGC("usr0", 596, 41882, 40000),   PREGC("src0", 887, 8294, 44863),
     PREGC("ts0", 824, 8602, 38800),     PREGC("rsrch0", 907, 11162, 42186),
     PREGC("fiu_web", 986, 4096, 105357), PREGC("mds1", 70, 8192, 36646),
-    /* pregc's results have hm0 and wdev0; its table has not */
+    /* pregc shows results for hm0 and wdev0, which its table lacks */
     PREGC("hm0", 645, 7578, 40000),     PREGC("wdev0", 799, 12902, 40000),
     PARAGC("proj_4", 15, 16384, 32768, 900),
     PARAGC("src1_1", 47, 32768, 32768, 900),

@@ -482,7 +482,10 @@ static bool speed_allowed(const Workload *workload,
     return true;
 }
 
-/* Reads the changes, and checks what the workload must be for them. */
+/*
+ * Checks that the workload and the options permit --exact and --changes. Reads
+ * the log of changes.
+ */
 static bool log_allowed(const Workload *workload, ReplayOptions *options,
                         GError **error)
 {

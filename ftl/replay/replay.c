@@ -198,7 +198,10 @@ static bool reap(Replay *r, GError **error)
     while ((cmd = scarp_reap(r->drive))) {
         Slot *slot = cmd->opaque;
 
-        /* Later commands, which are not sent here, may have delayed it. */
+        /*
+         * A command that ends after over_ns is not compared: in the logged run,
+         * commands that this replay no longer sends may have delayed it.
+         */
         if (r->o->exact && cmd->complete_ns < r->over_ns &&
             !cmdlog_ended(r->o->exact, cmd, slot->logged_ns, error)) {
             return false;

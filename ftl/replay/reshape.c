@@ -24,7 +24,7 @@ typedef struct {
     int64_t end_ns;         /* the end of the workload so far */
 } Reshaped;
 
-/* Returns the sum of two times, or the last time that there is. */
+/* Returns ns + more_ns, or the greatest time if the sum is greater. */
 static int64_t later(int64_t ns, int64_t more_ns)
 {
     int64_t sum;
@@ -79,7 +79,10 @@ static void leave_out(Reshaped *self, int64_t time_ns)
     self->base.skipped_requests++;
 }
 
-/* Takes over what the workload counts. Counts of lines are taken only once. */
+/*
+ * Copies counts of the inner workload. Counts of lines are those of the first
+ * pass.
+ */
 static void follow(Reshaped *self)
 {
     const Workload *inner = self->inner;

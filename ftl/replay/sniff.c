@@ -9,21 +9,30 @@
 #include <string.h>
 
 /*
- * A format with so many requests before a damaged line is taken all the same.
+ * If no format fits all lines, the best is still chosen when it fits this many
+ * requests before the first damaged line.
  */
 #define ENOUGH 10
-/* Requests from which on the mean interval tells the unit of time. */
+/* The mean interval tells the unit of time only from this many requests on. */
 #define JUDGED 8
 /*
- * A mean interval below this is not in ns: that were 1,000,000 requests a
- * second.
+ * Times with a smaller mean interval are in ms: in ns there would be more than
+ * 1,000,000 requests a second.
  */
 #define SHORTEST_NS 1000
-/* A mean interval above this is not in ms: that were one request a minute. */
+/*
+ * Times with a greater mean interval are not in ms: there would be less than
+ * one request a minute.
+ */
 #define LONGEST_MS 60000
-/* A length of this or more is taken for bytes: in sectors it were 2 MiB. */
+/*
+ * A longest length of this or more is in bytes: in sectors it would be 2 MiB.
+ */
 #define LARGE 4096
-/* No block layer asks for so much in sectors: 32 MiB. */
+/*
+ * A longest length of this or more is in bytes: no block layer asks for as many
+ * sectors, which would be 32 MiB.
+ */
 #define TOO_LARGE 65536
 
 /* Findings about the lines, when they are read as one format. */
@@ -128,8 +137,8 @@ static Look look(const TraceFormat *format, char **lines, char action)
     }
     if (format->traits & TRACE_DOTTED && !look.dots) {
         /*
-         * Whole milliseconds are rare. They need a mean interval that is
-         * plausible.
+         * A format in ms whose times have no decimal point is rare. It fits
+         * only if its mean interval is plausible.
          */
         look.fits = look.fits && look.good >= JUDGED &&
                     (look.last_ns - look.first_ns) / 1000000 / look.good <
@@ -184,7 +193,10 @@ static bool rivals(const Look *chosen, const Look *other)
         chosen->format->begins) {
         return false;
     }
-    /* bytes must be whole sectors, and sectors must not be too many */
+    /*
+     * A rival in bytes must have whole sectors. If the chosen format is in
+     * bytes because its lengths are too large for sectors, it has no rival.
+     */
     if (!strcmp(other->format->name, "heimdall")) {
         return !other->odd_sectors;
     }
@@ -192,7 +204,7 @@ static bool rivals(const Look *chosen, const Look *other)
            chosen->longest_bytes < TOO_LARGE;
 }
 
-/* Chooses a format though a line is damaged. The replay will name that line. */
+/* Chooses a format in spite of a damaged line, which the replay will name. */
 static bool nearly(GArray *all, TraceGuess *guess)
 {
     const Look *most = NULL;

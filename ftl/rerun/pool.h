@@ -14,7 +14,10 @@
 
 typedef struct RerunPool RerunPool;
 
-/* key: the member of a line that has the number of its instant. */
+/*
+ * Makes a pool whose processes write to out. key: the member of a line that has
+ * the number of its instant.
+ */
 RerunPool *rerun_pool_new(uint32_t at_once, FILE *out, const char *key);
 /* Frees the pool. All its processes have ended. */
 void rerun_pool_free(RerunPool *pool);
@@ -22,8 +25,8 @@ void rerun_pool_free(RerunPool *pool);
 /*
  * Waits until fewer than at_once processes run, and forks. In the child *out
  * takes lines, and the child ends by rerun_pool_child_end(). In the parent *out
- * is NULL. If the child dies, a line has its number. False, with *error set:
- * the host has no process left.
+ * is NULL. If the child dies, the pool writes a line with its number. False,
+ * with *error set: the host has no process left.
  */
 bool rerun_pool_fork(RerunPool *pool, uint64_t number, FILE **out,
                      GError **error);

@@ -1,6 +1,6 @@
 /*
  * Repeats a recorded run on its drive. Each command must end at its recorded
- * time: only then a fork meets what it would have met in the run.
+ * time: only then does a fork begin in the state that the run had.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -172,7 +172,10 @@ static const Change *next_change(const Rerun *r)
                ? &g_array_index(r->record->changes, Change, r->changed) : NULL;
 }
 
-/* True when the change comes next: only by its time in a run that diverged. */
+/*
+ * True when the change comes next. In a run that diverged, its time alone
+ * counts, and not the number of commands before it.
+ */
 static bool is_due(const Rerun *r, const Change *change)
 {
     return change_is_due(change, r->exact ? r->at : 0,

@@ -10,7 +10,10 @@
 
 #include "rerun/record.h"
 
-/* Called for each row's command; any may be NULL. */
+/*
+ * Callbacks, each of which may be NULL: a row's command was submitted, or has
+ * ended.
+ */
 typedef struct {
     void (*submitted)(void *opaque, const ScarpCmd *cmd, guint row);
     void (*ended)(void *opaque, const ScarpCmd *cmd, guint row);
@@ -42,7 +45,7 @@ bool rerun_begin(Rerun *r, const RerunRecord *record,
                  const ScarpConfig *config, GError **error);
 void rerun_end(Rerun *r);
 
-/* Sets who hears of the run's commands from now on. */
+/* Sets the callbacks from now on. */
 void rerun_listen(Rerun *r, RerunListener listener);
 /*
  * Lets the run become another one: ends of commands are no longer compared, and
@@ -66,12 +69,15 @@ int64_t rerun_next_ns(const Rerun *r);
 bool rerun_run(Rerun *r, int64_t now_ns, GError **error);
 /*
  * Takes the commands that have completed, after the drive was changed from
- * without. False and *error set: as rerun_run().
+ * outside. False, with *error set: as for rerun_run().
  */
 bool rerun_reap(Rerun *r, GError **error);
-/* Forgets commands that are under way, and those that would come. */
+/* Forgets the commands that are under way, and all later ones of the record. */
 void rerun_leave(Rerun *r);
-/* Returns the row of the oldest command under way; the next one: none is. */
+/*
+ * Returns the row of the oldest command under way. If none is, returns the next
+ * row to submit.
+ */
 guint rerun_oldest(const Rerun *r);
 
 #endif /* SCARP_RERUN_RERUN_H */

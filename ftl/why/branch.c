@@ -10,13 +10,19 @@
 
 #include <errno.h>
 
-/* A row that counts: it was under way at the instant, or came in the window. */
+/*
+ * A row that counts for the branch: its command was under way at the instant,
+ * or is submitted in the window.
+ */
 typedef struct {
     int64_t submit_ns, complete_ns; /* in the branch; 0: not yet */
     bool exact;
 } Row;
 
-/* Free blocks that the drive has, and collections that it has done. */
+/*
+ * The drive's free blocks, collections and relocated units. The branch's line
+ * compares them before and after the window.
+ */
 typedef struct {
     uint64_t free_blocks, gc_runs, moved_units;
 } Owed;
@@ -27,13 +33,14 @@ typedef struct {
     const WhySurvey *survey;
     guint first, n_rows; /* rows that count: first to first + n_rows - 1 */
     Row *row;            /* [n_rows] */
-    guint rest;          /* of them, those that have not ended */
-    guint asked_rest;    /* of the commands asked for */
+    guint rest;          /* rows of these that have not ended */
+    guint asked_rest;    /* commands asked for that have not ended */
     guint n_ended;       /* completions so far, those before the instant too */
-    int64_t differs_ns;  /* the first completion that differs; NEVER */
+    /* when a completion first differs from the run's; NEVER */
+    int64_t differs_ns;
     int64_t hold_until_ns; /* no collection may begin by itself until then */
     uint32_t most_in_flight;
-    uint64_t forced;     /* collections that began all the same */
+    uint64_t forced;     /* collections that began in spite of the hold */
     Owed before, after;
     FILE *cmd_log, *gc_log, *trace;
     ScarpTimeline *timeline;
@@ -76,8 +83,8 @@ static void submitted(void *opaque, const ScarpCmd *cmd, guint row)
 }
 
 /*
- * Completions are compared one by one with those of the run: the guest cannot
- * know of the branch before the first that differs.
+ * Completions are compared one by one with those of the recorded run: until one
+ * differs, the guest cannot have noticed the branch.
  */
 static void compare(Branch *b, const ScarpCmd *cmd, guint row)
 {
@@ -262,7 +269,10 @@ static void set_rows(Branch *b)
 
         b->row[i].submit_ns = cmd->submit_ns;
         if (b->first + i < b->run->at && ended_as < b->n_ended) {
-            /* The command had ended: it is neither slower nor faster. */
+            /*
+             * The command ended before the instant, so the branch does not
+             * change it.
+             */
             b->row[i].complete_ns = cmd->complete_ns;
             b->row[i].exact = true;
         } else {
@@ -271,7 +281,7 @@ static void set_rows(Branch *b)
     }
 }
 
-/* Makes the branch's change. */
+/* Makes the change by which the branch differs from the run. */
 static bool change(Branch *b, const WhyBranch *branch, GError **error)
 {
     Rerun *run = b->run;
@@ -342,12 +352,15 @@ static void tell_asked(const Branch *b, FILE *out)
     fputs("]", out);
 }
 
-/* Sums over the window's rows, in fact and in the branch: who paid. */
+/*
+ * Sums over the rows that count, of the recorded run (fact) and of the branch.
+ * They tell which commands became slower.
+ */
 typedef struct {
     int64_t fact_ns, branch_ns, waited_ns;
     int64_t asked_ns, faster_ns, slower_ns; /* branch less fact */
     guint n, n_faster, n_slower, worst;
-    int64_t worst_ns; /* the most that one lost */
+    int64_t worst_ns; /* the most that one command lost */
 } Paid;
 
 static Paid paid(const Branch *b)
@@ -360,7 +373,7 @@ static Paid paid(const Branch *b)
         int64_t ns = b->row[i].complete_ns - b->row[i].submit_ns;
 
         if (cmd->complete_ns <= b->episode->at_ns) {
-            continue; /* it had ended at the instant */
+            continue; /* the command had ended at the instant */
         }
         p.n++;
         p.fact_ns += fact_ns;

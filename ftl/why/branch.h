@@ -24,7 +24,10 @@ typedef struct {
     uint64_t bytes;     /* WHY_WITH */
 } WhyBranch;
 
-/* Commands behind one chain of collections, which are answered at once. */
+/*
+ * An episode: commands that waited behind one chain of collections. Each branch
+ * gives one answer for all of them.
+ */
 typedef struct {
     guint number;       /* from 1 on */
     int chain;          /* in WhySurvey.chains; -1: none */
@@ -33,7 +36,7 @@ typedef struct {
     int64_t until_ns;   /* end of the window that is accounted for */
 } WhyEpisode;
 
-/* The survey and the outputs, which all branches share. */
+/* What all branches share: the survey, and where logs and timelines go. */
 typedef struct {
     const WhySurvey *survey;
     const char *logs;  /* folder for the branches' logs, or NULL */
@@ -41,8 +44,8 @@ typedef struct {
 } WhyHow;
 
 /*
- * Continues the run from the episode's instant, at which it is, and writes a
- * line of JSON about it: docs/why.md has its members.
+ * Continues the run, which is at the episode's instant, and writes a line of
+ * JSON about the branch. docs/why.md has the line's members.
  */
 void why_branch(Rerun *run, const WhyEpisode *episode, const WhyBranch *branch,
                 const WhyHow *how, guint number, FILE *out);

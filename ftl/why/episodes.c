@@ -131,8 +131,9 @@ static int by_instant(gconstpointer a, gconstpointer b)
 }
 
 /*
- * The window is twice as long as what happened, so that it shows what is owed
- * afterwards, and at least 100 ms.
+ * Sets the instant, if it is not given, and the end of the window. The window
+ * is twice as long as the episode and at least 100 ms, so that it shows the
+ * collections that a branch only delayed.
  */
 static void set_times(WhyEpisode *episode, const WhySurvey *survey,
                       const RerunRecord *record)

@@ -1,6 +1,6 @@
 /*
- * Episodes: the commands asked for, by the chains of collections that they were
- * behind.
+ * Episodes: the commands asked for, grouped by the chains of collections that
+ * they waited behind.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,26 +10,29 @@
 #include "why/branch.h"
 
 /*
- * Returns the rows of the n commands that took longest, of those that the guest
- * saw end and that were submitted from from_ns to to_ns: these first.
+ * Returns the rows of the n commands that took longest, the slowest first. Only
+ * commands count whose end the guest saw, and which were submitted from from_ns
+ * to to_ns.
  */
 GArray *why_slowest(const RerunRecord *record, guint n, int64_t from_ns,
                     int64_t to_ns);
 /*
- * Returns the rows of these orders of submission. False and *error set: one is
- * not there, or never ended in the guest.
+ * Returns the rows of the commands with these numbers of submission (`orders`).
+ * NULL, with *error set: there is no such command, it never ended in the guest,
+ * or a number is given twice.
  */
 GArray *why_numbered(const RerunRecord *record, char **orders, GError **error);
 
 /*
  * Returns an array of WhyEpisode, in the order of their instants. at_ns: the
- * instant of all; SCARP_TIME_NEVER: a nanosecond before each chain begins, or
- * before the command. NULL and *error set: at_ns comes too late for one.
+ * instant of all episodes; SCARP_TIME_NEVER: each instant is a nanosecond
+ * before the chain begins, or before the command. NULL, with *error set: a
+ * command had ended at at_ns.
  */
 GArray *why_episodes(const WhySurvey *survey, const RerunRecord *record,
                      int64_t at_ns, GError **error);
 
-/* Writes a line of JSON: what happened in fact. */
+/* Writes a line of JSON about the episode in the recorded run. */
 void why_tell_episode(const WhyEpisode *episode, const WhySurvey *survey,
                       const RerunRecord *record, FILE *out);
 

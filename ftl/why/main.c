@@ -1,9 +1,10 @@
 /*
- * scarp-why: commands of a recorded run, as they would have been
+ * scarp-why: how commands of a recorded run would have gone if something had
+ * been different
  *
- * The run is repeated twice on its drive: first to see that it is the run, and
- * what each command asked for waited for; then each branch is tried in a
- * process that forks at its instant.
+ * The run is repeated twice on its drive. The first time checks that it is the
+ * same run, and finds out what each command asked for waited for. The second
+ * time a process is forked for each branch at the branch's instant.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -282,7 +283,10 @@ static bool parse_at(int64_t *at_ns, GError **error)
     return true;
 }
 
-/* Forks all branches of an episode, at whose instant the run is. */
+/*
+ * Forks a process for each branch of the episode. The run is at the episode's
+ * instant.
+ */
 static bool fork_all(RerunPool *pool, Rerun *run, const WhyEpisode *episode,
                      GArray *branches, const WhyHow *how, GError **error)
 {

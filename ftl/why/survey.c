@@ -47,7 +47,10 @@ static void ended(void *opaque, const ScarpCmd *cmd, guint row G_GNUC_UNUSED)
     looking->in_flight--;
     looking->survey->end_ns = cmd->complete_ns;
     if (served) {
-        /* A buffered write's own program ends later: it waited for others'. */
+        /*
+         * A buffered write completes before its own program ends, so it waited
+         * for other programs at most.
+         */
         g_array_index(looking->survey->asked, WhyAsked, served->asked).die =
             served->served_ns <= cmd->complete_ns ? served->die : WHY_NOWHERE;
         g_hash_table_remove(looking->by_seq, &cmd->seq);
@@ -109,7 +112,10 @@ static void make_chains(WhySurvey *survey, GArray *runs)
     }
 }
 
-/* Returns for how long the chain ran during the command's life. */
+/*
+ * Returns for how long the chain ran while the command was under way; 0 or
+ * less: it did not.
+ */
 static int64_t overlap_ns(const WhyChain *chain, const CmdLogRow *cmd)
 {
     return MIN(chain->end_ns, cmd->complete_ns) -
@@ -117,8 +123,8 @@ static int64_t overlap_ns(const WhyChain *chain, const CmdLogRow *cmd)
 }
 
 /*
- * A command that needed no die waited for room in the buffer: its die is the
- * one that collected for longest meanwhile.
+ * Returns the die for a command that needed none, and so waited for room in the
+ * buffer: the die that collected for longest meanwhile.
  */
 static uint32_t die_of_room(const WhySurvey *survey, const CmdLogRow *cmd)
 {
@@ -153,7 +159,7 @@ static void find_chain(const WhySurvey *survey, const RerunRecord *record,
 
         if (chain->die == asked->die && overlap_ns(chain, cmd) > 0) {
             asked->chain = i;
-            return; /* a branch leaves out the earliest one */
+            return; /* the earliest chain: a branch leaves that out */
         }
     }
 }
@@ -165,7 +171,9 @@ static bool repeat(Rerun *run, GError **error)
     int64_t next_ns;
 
     while ((next_ns = rerun_next_ns(run)) != SCARP_TIME_NEVER) {
-        /* Few calls: each runs all that happens in a second. */
+        /*
+         * Each call runs a second of the drive's time, so that calls are few.
+         */
         if (!rerun_run(run, MIN(next_ns + 1000000000, SCARP_TIME_LAST),
                        error)) {
             return false;

@@ -1,6 +1,6 @@
 /*
- * The first repetition of a run: that it is the run, what its dies collected,
- * and which die each command asked for waited for.
+ * The first repetition of a run: checks that it is the recorded run, and tells
+ * what its dies collected, and which die each command asked for waited for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,8 @@
 #define WHY_NOWHERE UINT32_MAX
 
 /*
- * Collections of one die, each begun no later than the one before had ended.
+ * A chain: collections of one die, each begun no later than the one before had
+ * ended.
  */
 typedef struct {
     int64_t begin_ns, end_ns;
@@ -20,10 +21,10 @@ typedef struct {
     uint32_t moved_units;
 } WhyChain;
 
-/* A command that is asked for. */
+/* A command that the user asks about. */
 typedef struct {
     guint row;
-    uint32_t die;  /* that it waited for; WHY_NOWHERE: it needed none */
+    uint32_t die;  /* the die that it waited for; WHY_NOWHERE: none */
     int chain;     /* in WhySurvey.chains; -1: behind none */
 } WhyAsked;
 
@@ -36,8 +37,8 @@ typedef struct {
 } WhySurvey;
 
 /*
- * Repeats the whole run on the drive of config. rows: those asked for. False
- * and *error set: it is not that run.
+ * Repeats the whole run on the drive of config. rows: the commands asked for.
+ * False, with *error set: it is not the recorded run.
  */
 bool why_survey(WhySurvey *survey, const RerunRecord *record,
                 const ScarpConfig *config, const GArray *rows, GError **error);
