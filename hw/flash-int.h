@@ -239,8 +239,9 @@ bool flash_power_check(NvmeFlash *flash, Error **errp);
 void flash_power_look(NvmeFlash *flash);
 bool flash_power_cut(NvmeFlash *flash, Error **errp);
 /*
- * Cuts the power in us microseconds, for a command of the guest; 0: as soon as
- * that command has been left. False: the drive refuses.
+ * Cuts the power after us microseconds, at the request of a command of the
+ * guest; 0: as soon as QEMU has returned from that command. False: the drive
+ * refuses.
  */
 bool flash_power_cut_in(NvmeFlash *flash, uint32_t us);
 void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart);
@@ -266,8 +267,8 @@ void flash_fdp_keep(NvmeFlash *flash);
 FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);
 /*
  * Pauses the thread. Until the machine runs again, only the caller runs the
- * engine. The caller takes nvme_flash_lock() for that, as the thread may yet
- * stock memory.
+ * engine. The caller takes nvme_flash_lock() for that, as the thread may still
+ * be in flash_port_stock().
  */
 void flash_realtime_pause(FlashRealtime *rt);
 /*

@@ -328,7 +328,7 @@ static void flush_file(FILE *file, const char *option, Error **errp)
 
 bool flash_log_flush(FlashLog *log, Error **errp)
 {
-    /* the first failure; later logs are flushed all the same */
+    /* the first failure; the logs after it are flushed, too */
     Error *err = NULL;
 
     flush_rows(log->cmd, &err);

@@ -70,7 +70,7 @@ typedef struct {
     uint32_t promised; /* pages reserved by scarp_plane_promise() */
     uint32_t n_map;  /* blocks of translation units: open, full or victim */
     uint32_t n_map_full;
-    /* [valid units, 0 to units_per_block]: the full blocks with so many */
+    /* [0 to units_per_block]: the full blocks with that many valid units */
     ScarpBlockList *bucket;
     uint64_t *bucket_filled;  /* a bit per bucket: it is not empty */
     ScarpBlockList full;      /* the block filled longest ago first */

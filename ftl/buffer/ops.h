@@ -132,8 +132,8 @@ uint32_t scarp_buffer_flushes(const ScarpDrive *drive);
 /* ---- A power cut: buffer/saved.c ---------------------------------------- */
 
 /*
- * Called when power fails during a program, and the program has stored the unit
- * on flash all the same. The unit then need not be saved.
+ * Called when power fails during a program that nevertheless stores the unit on
+ * flash. The unit then need not be saved.
  */
 void scarp_buffer_burnt(const ScarpUnit *unit);
 /*

@@ -25,7 +25,7 @@
 typedef struct {
     ScarpEvents events;
     int64_t now_ns;    /* of the last event or call */
-    int64_t past_ns;   /* life before this clock began, in an image */
+    int64_t past_ns;   /* drive's age when this clock began, from its image */
     uint64_t next_seq; /* of NVMe commands, flash commands and units */
     uint64_t random;   /* state of the generator that policies share */
     uint64_t seed;

@@ -1,11 +1,11 @@
 /*
  * A power cut: what flash commands that are under way leave in the cells.
  *
- * A program leaves its page torn, or complete although nobody was told. Each
- * plane of a multi-plane command is drawn for itself. An erase leaves a block
- * that is neither erased nor readable. With energy of its own
- * (controller.plp_bytes) the drive completes all these commands, and saves the
- * data in the buffer.
+ * A program leaves its page torn, or complete although its end was never
+ * reported. Which of the two is drawn at random, for each plane of a
+ * multi-plane command. An erase leaves a block that is neither erased nor
+ * readable. With energy of its own (controller.plp_bytes) the drive completes
+ * all these commands, and saves the data in the buffer.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -208,14 +208,15 @@ ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program);
  */
 ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);
 /*
- * Returns the die's oldest program that somebody waits for, and whose cells
- * only a pad can fill; or NULL. page: only if the plane has a page for the pad.
+ * Returns the die's oldest program whose cells only a pad can fill, and whose
+ * units a command or flush waits for; or NULL. page: only if the plane has a
+ * page for the pad.
  */
 const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
                                         bool page);
 /*
- * Called when somebody begins to wait for units on flash: kicks the dies with
- * programs that wait for the rest of their cells.
+ * Called when a command or flush begins to wait until units are on flash: kicks
+ * the dies with programs that wait for the rest of their cells.
  */
 void scarp_flow_press(ScarpDrive *drive);
 

@@ -50,8 +50,9 @@ static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *program)
 }
 
 /*
- * True when somebody waits for the program's units, and no other program will
- * fill its cells soon. Nobody waits for a pad.
+ * True when a command or flush waits for the program's units, and no other
+ * program will fill its cells soon. A pad has no units, so nothing waits for
+ * it.
  */
 static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {

@@ -7,7 +7,7 @@
 #include "gc/ops.h"
 
 #define WEAR_LOOKS 8
-#define WEAR_SHARE 4 /* wear decides all but 1 of so many choices */
+#define WEAR_SHARE 4 /* one in so many choices is left to the policy */
 
 /*
  * Static wear levelling: returns a block that is erased far less often than

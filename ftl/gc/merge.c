@@ -202,9 +202,9 @@ void scarp_gc_merge_ended(ScarpDrive *drive, ScarpGcJob *job,
         scarp_media_check_lpn(drive, scarp_copy_of(unit)->source_ppn,
                               scarp_unit_lpn(unit));
         /*
-         * A unit that the host wrote anew meanwhile is programmed all the same.
-         * If it were left out, the next pages would be programmed at wrong
-         * offsets.
+         * A unit that the host has meanwhile written anew is programmed
+         * nevertheless. If it were left out, the next pages would be programmed
+         * at wrong offsets.
          */
         program(drive, job, unit);
         return;

@@ -261,10 +261,10 @@ bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write)
 }
 
 /*
- * Returns a grant of pages that suffices for the rest of any victim. The erase
- * needs a move that is left over, so it is one more than a block's pages. A
- * grant of exactly the pages left might not suffice: pages on their way may
- * prove stale, and others have to move instead of them.
+ * Returns a grant of pages that suffices for the rest of any victim: a block's
+ * pages, and one more, because the erase needs moves_left above 0. A grant of
+ * exactly the pages left might not suffice: pages that are being read may prove
+ * stale, and others have to move instead of them.
  */
 static uint32_t to_the_end(const ScarpDrive *drive)
 {

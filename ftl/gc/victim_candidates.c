@@ -7,7 +7,7 @@
 #include "gc/ops.h"
 
 /*
- * True when the collection of a block with so many valid units frees at least a
+ * True when the collection of a block with `valid` valid units frees at least a
  * page (gain_units).
  */
 static bool worth(const ScarpDrive *drive, uint32_t valid)

@@ -53,7 +53,7 @@ void scarp_hil_starves_submit(ScarpCmd *cmd);
 void scarp_hil_starves_anew(ScarpDrive *drive);
 void scarp_hil_starves_picked(const ScarpDrive *drive, const ScarpCmd *cmd);
 
-/* Returns the time that so many bytes take on the host's link. */
+/* Returns the time of a transfer of `bytes` bytes on the host's link. */
 int64_t scarp_hil_link_ns(const ScarpDrive *drive, uint64_t bytes);
 
 /* True when a completed command waits to be reaped. */

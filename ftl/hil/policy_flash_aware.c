@@ -22,7 +22,7 @@ enum { READS_FIRST, BUNDLE_MAX, BUNDLE_PAGES };
 
 typedef struct {
     uint64_t bundle;  /* number of the open bundle's stretch of addresses */
-    uint64_t left;    /* writes that it may still get; 0: none is open */
+    uint64_t left; /* writes that the bundle may still get; 0: none is open */
     uint64_t reads;   /* reads that passed a write since the last bundle */
     uint64_t stretch_bytes;
 } FlashAware;

@@ -283,9 +283,10 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
 /* ---- Versions ------------------------------------------------------------ */
 
 /*
- * Checks the versions of units. None may be above the drive's last sequence
- * number. And recovery, which sees only LPNs and versions, must find the map
- * that the image has. Units whose deallocation was not programmed are exempt.
+ * Checks the versions of units. No version may be above the drive's last
+ * sequence number. Recovery sees only LPNs and versions; with these it must
+ * find the map that the image has. Units whose deallocation was not programmed
+ * are exempt.
  */
 static bool check_versions(ScarpImage *image, ScarpDrive *drive,
                            GError **error)

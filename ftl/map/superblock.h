@@ -41,7 +41,7 @@ typedef struct {
     uint32_t n;         /* superblocks of a plane */
     uint32_t *plane_of; /* [lpn % n_planes]: the plane of lpn */
     ScarpDivisor by_width;
-    ScarpSuper *super;  /* [superblock], those of a plane together */
+    ScarpSuper *super;  /* [superblock], ordered by plane */
     ScarpSuperBlock *block;
     ScarpSuperPlane *plane;
     uint32_t look; /* number of the last walk of fits() */

@@ -41,7 +41,8 @@ typedef enum {
  */
 typedef struct {
     void *data;           /* contents, owned; NULL: zeroes, or not kept */
-    uint64_t deallocated; /* the version of that; 0: it was written */
+    /* version of the unit's deallocation; 0: it was written */
+    uint64_t deallocated;
     uint32_t lpn;
     uint16_t stream;
 } ScarpSavedUnit;

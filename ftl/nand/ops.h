@@ -479,7 +479,7 @@ static inline int64_t scarp_nand_page_transfer_ns(const ScarpDrive *drive)
     return drive->nand.page_transfer_ns;
 }
 
-/* Returns how long a transfer of so many bytes takes. */
+/* Returns the time of a transfer of `bytes` bytes on a channel. */
 static inline int64_t scarp_nand_transfer_ns(const ScarpDrive *drive,
                                              uint64_t bytes)
 {

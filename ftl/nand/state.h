@@ -45,7 +45,7 @@ typedef enum {
 /* A flash command: one operation of one plane. */
 struct ScarpFlashCmd {
     ScarpFlashCmd *next; /* in the plane's queue, in a list, or in the pool */
-    ScarpFlashCmd *mate; /* the next of those that run together */
+    ScarpFlashCmd *mate; /* the next command of the same multi-plane command */
     void *subject;       /* the object that the owner made the command for */
     ScarpUnit *units;    /* units that a program carries, or that GC reads */
     void *data;          /* what a read has sensed; the owner frees it */

@@ -27,9 +27,9 @@ static int64_t of_page(const ScarpDescription *d, const uint64_t *values,
 
 /*
  * Returns the time that ftl.paired_pages=backup adds to a page's program. If
- * the page's cells have another page already, that page is first programmed
- * once more, as the first page of other cells. The erase of the block with such
- * copies is shared among its pages.
+ * the page's cells have another page already, that page is first copied, to a
+ * first page of other cells. The block with such copies has to be erased, too;
+ * that time is divided among its pages.
  */
 static int64_t backup_ns(const ScarpDescription *d, uint64_t page,
                          int64_t transfer_ns)

@@ -43,7 +43,7 @@ typedef struct {
 
 typedef struct {
     uint64_t requests, reads, writes, deallocates, flushes;
-    uint64_t fua_writes;  /* of these writes */
+    uint64_t fua_writes;  /* writes with FUA */
     uint64_t read_bytes, write_bytes;
     uint64_t folded;      /* requests whose addresses were folded */
     uint64_t sequential;  /* requests that begin where the last one ended */

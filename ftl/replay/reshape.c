@@ -46,7 +46,7 @@ static void cut_gap(Reshaped *self, int64_t time_ns)
     }
 }
 
-/* Notes the time of a request, whether it is given or left out. */
+/* Notes the time of a request, whether it is given out or left out. */
 static void see(Reshaped *self, int64_t time_ns)
 {
     if (!self->seen++) {
@@ -67,7 +67,10 @@ static void give(Reshaped *self, TraceRecord *record)
     self->end_ns = MAX(self->end_ns, record->time_ns);
 }
 
-/* Leaves a request out. Its time passes all the same, up to the longest gap. */
+/*
+ * Leaves a request out. The gap before it stays in the workload, up to
+ * max_gap_ns.
+ */
 static void leave_out(Reshaped *self, int64_t time_ns)
 {
     int64_t gap_ns = time_ns - self->last_ns, max_ns = self->how.max_gap_ns;

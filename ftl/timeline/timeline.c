@@ -511,7 +511,8 @@ void scarp_timeline_group(ScarpTimeline *t, uint32_t number, const char *name)
     t->group = number;
     g_free(t->name);
     t->name = g_strdup(name);
-    g_byte_array_set_size(t->out, 0); /* the names are those of a sequence */
+    /* the group is another sequence: it needs the names anew */
+    g_byte_array_set_size(t->out, 0);
     intern_names(t);
 }
 

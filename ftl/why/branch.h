@@ -36,7 +36,7 @@ typedef struct {
     int64_t until_ns;   /* end of the window that is accounted for */
 } WhyEpisode;
 
-/* What all branches share: the survey, and where logs and timelines go. */
+/* The survey, which all branches share, and where their outputs go. */
 typedef struct {
     const WhySurvey *survey;
     const char *logs;  /* folder for the branches' logs, or NULL */

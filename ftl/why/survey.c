@@ -10,7 +10,7 @@ typedef struct {
     uint64_t seq;
     guint asked;       /* its place in WhySurvey.asked */
     int64_t served_ns; /* end of its last flash command so far */
-    uint32_t die;      /* of that one */
+    uint32_t die;      /* die of that flash command */
 } Served;
 
 typedef struct {

@@ -129,7 +129,7 @@ typedef enum {
 struct ArrayRequest {
     /* Set by the caller. */
     ArrayOp op;
-    bool fua; /* of a write: it ends as a flush does */
+    bool fua; /* for a write: it ends when a flush after it would end */
     uint64_t offset_bytes;
     uint64_t length_bytes;
     void *data; /* may be NULL when the core has no memory */

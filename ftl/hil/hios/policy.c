@@ -201,8 +201,9 @@ static void classify(ScarpDrive *drive, const Hios *hios,
 }
 
 /*
- * Opens the rounds that the i-th command needs, and sets *found to what it
- * still waits for then. Returns false if it first waits for others' slack.
+ * Opens the rounds that the i-th command needs, and sets *found to what it then
+ * still waits for. Returns false if it has to wait first, until enough slack
+ * has accumulated.
  */
 static bool opens_rounds(ScarpDrive *drive, Hios *hios, uint32_t i,
                          HiosFound *found)

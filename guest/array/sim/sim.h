@@ -50,7 +50,8 @@ typedef struct {
     const char *record;      /* file for the core's record, or NULL */
     uint64_t warmup;         /* requests; UINT64_MAX: four times the cache */
     uint64_t requests;       /* requests that are measured */
-    uint64_t barrier_every;  /* a thread flushes after so many; 0: never */
+    /* a thread's requests from flush to flush; 0: none */
+    uint64_t barrier_every;
     int64_t turn_ns;         /* length of a turn */
     uint32_t turn_drives;    /* drives that collect at a time */
     uint32_t turn_free_blocks; /* up to which a turn collects, in each plane */

@@ -3,7 +3,7 @@
  * need, and the others are asked not to collect.
  *
  * A drive without the turn cannot always obey: a plane that is down to its last
- * free block collects all the same.
+ * free block still collects.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -321,8 +321,8 @@ static bool close_array(Server *s, bool *recorded)
 
 /*
  * Blocks the signals while there is no other thread, so that only the signalfd
- * gets them. SIGHUP is left out where it is ignored, as by nohup: a signalfd
- * would get it all the same.
+ * gets them. SIGHUP is left out if it is ignored, as under nohup: a signalfd
+ * gets even ignored signals.
  */
 static int take_signals(void)
 {
