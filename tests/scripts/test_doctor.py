@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 
 from scarplib.dev import bench_engine, bench_realtime, doctor  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
-from scarplib.guest import host_load, realtime  # noqa: E402
+from scarplib.guest import host_load, kvm_firmware, realtime  # noqa: E402
 from scarplib.results.pictures.self_test import figure_self_test  # noqa: E402
 from scarplib.runs import folder as folders  # noqa: E402
 from test_realtime import Folder  # noqa: E402
@@ -136,6 +136,40 @@ class SelfTest(Folder):
         load = bench_realtime.Load("reads", "reads", 0)
         with self.assertRaisesRegex(UserError, "lateness.csv': needs a RATE"):
             bench_realtime.measure(bench_realtime.ensure_program(), load, 1, self.folder)
+
+
+class Kvm(unittest.TestCase):
+    """What `scarp doctor` says of KVM: Linux boots, the firmware alone runs, or neither."""
+
+    def said(self, why: str, usable: bool, runs: bool) -> str:
+        with (
+            mock.patch.object(doctor, "ensure_qemu"),
+            mock.patch.object(doctor, "kvm_trouble", return_value=why),
+            mock.patch.object(doctor, "kvm_usable", return_value=usable),
+            mock.patch.object(kvm_firmware, "runs", return_value=runs),
+        ):
+            return doctor.CHECKS["KVM"]()
+
+    def test_which_guests_run(self) -> None:
+        self.assertEqual(self.said("", True, True), "a Linux guest boots on it")
+        bare = self.said("it died", True, True)
+        self.assertIn("without an operating system alone", bare)
+        self.assertIn("Linux does not boot (it died)", bare)
+        self.assertEqual(self.said("it died", True, False), "no: it died; runs are on TCG")
+        self.assertEqual(self.said("no /dev/kvm", False, True), "no: no /dev/kvm; runs are on TCG")
+
+    def test_firmware_that_gets_ready(self) -> None:
+        ready = kvm_firmware.READY.decode()
+        for script, limit_s, expected in (
+            (
+                f"printf 'SeaBIOS\n{ready[:5]}'; sleep 0.1; echo '{ready[5:]}'; exec sleep 600",
+                60,
+                True,
+            ),
+            ("echo SeaBIOS; exit 1", 60, False),
+            ("echo SeaBIOS; exec sleep 600", 0.3, False),
+        ):
+            self.assertEqual(kvm_firmware.says_ready(["sh", "-c", script], limit_s), expected)
 
 
 if __name__ == "__main__":

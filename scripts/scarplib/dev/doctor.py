@@ -10,8 +10,9 @@ from pathlib import Path
 
 from scarplib.build.qemu import ensure_qemu
 from scarplib.dev import bench_realtime
+from scarplib.guest import kvm_firmware
 from scarplib.guest.image import ensure_image
-from scarplib.guest.realtime import BOUND_US, allows_priority, kvm_trouble
+from scarplib.guest.realtime import BOUND_US, allows_priority, kvm_trouble, kvm_usable
 from scarplib.runs import folder as folders
 
 # The test's length; a run of some seconds meets most of what a host does now and then.
@@ -57,8 +58,16 @@ def priority() -> str:
 
 
 def _kvm() -> str:
-    why = kvm_trouble(ensure_qemu(), ensure_image)
-    return f"no: {why}; runs are on TCG" if why else "a guest boots on it"
+    qemu = ensure_qemu()
+    why = kvm_trouble(qemu, ensure_image)
+    if not why:
+        return "a Linux guest boots on it"
+    if kvm_usable() and kvm_firmware.runs(qemu):
+        return (
+            "guests without an operating system alone, such as that of `make test-kvm`: Linux does "
+            f"not boot ({why}), and runs are on TCG"
+        )
+    return f"no: {why}; runs are on TCG"
 
 
 CHECKS: dict[str, Callable[[], str]] = {

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import threading
@@ -13,10 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from scarplib.build.cache import cache_dir
 from scarplib.build.qemu import QemuBuild
 from scarplib.errors import UserError
-from scarplib.guest import vm
+from scarplib.guest import until_boot, vm
 from scarplib.guest.image import GuestImage
 from scarplib.paths import DEVICES
 
@@ -151,10 +149,6 @@ def host() -> dict[str, Any]:
     return {"cpu": model[0] if model else "unknown", "cores": os.cpu_count() or 1}
 
 
-def _boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
 def _internal_error(log: Path) -> str:
     """QEMU's own words when KVM gives a guest up; empty: it has not, or not yet."""
     try:
@@ -211,6 +205,11 @@ def _boots(qemu: QemuBuild, image: GuestImage) -> tuple[str, bool]:
     return f"a guest on KVM: {result.reason}{f': {said}' if said else ''}", True
 
 
+def kvm_usable() -> bool:
+    """True when programs of ours may open /dev/kvm."""
+    return os.access(_KVM, os.R_OK | os.W_OK)
+
+
 def kvm_trouble(qemu: QemuBuild, image: Callable[[], GuestImage]) -> str:
     """Why this machine's KVM is of no use, or an empty text.
 
@@ -218,19 +217,6 @@ def kvm_trouble(qemu: QemuBuild, image: Callable[[], GuestImage]) -> str:
     """
     if not _KVM.exists():
         return "no /dev/kvm"
-    if not os.access(_KVM, os.R_OK | os.W_OK):
+    if not kvm_usable():
         return "no permission for /dev/kvm"
-    known = cache_dir() / "kvm-probe.json"
-    key = [_boot_id(), qemu.version, qemu.series_hash]
-    try:
-        found = json.loads(known.read_text())
-        if found["key"] == key:
-            return str(found["why"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    why, certain = _boots(qemu, image())
-    if certain:
-        fresh = known.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps({"key": key, "why": why}) + "\n")
-        fresh.replace(known)
-    return why
+    return until_boot.answer("kvm-probe", qemu, lambda: _boots(qemu, image()))
