@@ -212,7 +212,9 @@ void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd)
     }
     cmd->leftover = false;
     interval_tree_remove(&cmd->range, &flash->admit.leftovers);
-    /* each of these begins, or finds another cancelled command in its way */
+    /*
+     * each blocked command begins, or is blocked by another cancelled command
+     */
     while ((next = QTAILQ_FIRST(&cmd->blocked))) {
         take(next);
         if (may_begin(flash, next)) {

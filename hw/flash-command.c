@@ -109,7 +109,8 @@ static int copy_data(FlashCmd *cmd, DMADirection dir)
     }
 
     /*
-     * the guest may let the data point at a register of the controller itself
+     * The guest may have given the address of one of the controller's own
+     * registers as that of the data. The guard refuses such an access.
      */
     guard = &cmd->qsg->dev->mem_reentrancy_guard;
     engaged = guard->engaged_in_io;

@@ -38,7 +38,7 @@ static const char *const realtime_fields[] = {
     "all_late_p99_ns", "all_late_p99_9_ns", "all_late_max_ns",
     /* priority of the thread (SCHED_FIFO); 0: none */
     "realtime_priority",
-    /* polls for a lock that its core's holder kept */
+    /* polls that ran out although the lock's holder was on the thread's core */
     "realtime_lost_polls",
 };
 enum { WORDS = ARRAY_SIZE(realtime_fields) };
@@ -153,8 +153,8 @@ void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
     }
     if (late_ns < 0) {
         /*
-         * A command that was early is a defect of this statistic: the guest
-         * goes on.
+         * A negative lateness is a defect of this statistic, which does the
+         * guest no harm: the guest goes on.
          */
         warn_report_once("nvme-flash: command %u (%u) was posted at %" PRId64
                          " ns, before the model's end: arrived %" PRId64

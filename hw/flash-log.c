@@ -84,7 +84,8 @@ static uint64_t *map_progress(const char *path, Error **errp)
     void *map = MAP_FAILED;
 
     /*
-     * With its blocks allocated, the file gives no SIGBUS on a full disk later.
+     * Allocates the file's blocks now: if the disk were full later, a store to
+     * the mapped file would raise SIGBUS.
      */
     if (fd >= 0) {
         errno = posix_fallocate(fd, 0, bytes);

@@ -152,7 +152,10 @@ void nvme_flash_wake(NvmeFlash *flash)
     /* the controller may have been made after the namespaces */
     flash_health_say_firmware(flash);
     if (waited) {
-        /* hosts that wait for the flash's rest ask again, of any subsystem */
+        /*
+         * lets the hosts of every subsystem that wait for the flash's rest ask
+         * again
+         */
         tell(flash);
     }
 }

@@ -109,7 +109,10 @@ FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
         rows->behind = true;
         QSIMPLEQ_INIT(&rows->full);
         QSIMPLEQ_INIT(&rows->spare);
-        /* QSIMPLEQ_INSERT_HEAD() would evaluate it three times */
+        /*
+         * the macro QSIMPLEQ_INSERT_HEAD() would evaluate chunk_new() three
+         * times
+         */
         spare = chunk_new();
         QSIMPLEQ_INSERT_HEAD(&rows->spare, spare, next);
         qemu_mutex_init(&rows->lock);

@@ -342,7 +342,10 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
     }
     count(&thread->sleeps, 1);
     if (thread->ordinary && (timeout_ns < 0 || timeout_ns > ORDINARY_NS)) {
-        /* other threads have had their turn: the next wake-up is to be quick */
+        /*
+         * Other threads have had their turn. With its priority the thread wakes
+         * up sooner.
+         */
         set_ordinary(thread, false);
     }
     kicked = doze(thread, timeout_ns);
@@ -353,7 +356,9 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
             thread->config.woken(thread->config.opaque);
         }
     } else if (slept_ns >= timeout_ns) {
-        /* a clock that stood still meanwhile would teach a wrong margin */
+        /*
+         * a sleep during which the clock stood still would teach a wrong margin
+         */
         adapt_margin(thread, slept_ns - timeout_ns);
     }
     atomic_store(&thread->sleeping, false);
@@ -471,7 +476,7 @@ static int64_t run(FlashThread *thread, int64_t *ahead_ns)
     due_ns = thread->due_ns;
     *ahead_ns = thread->ahead_ns;
     flash_thread_unlock(thread);
-    /* only a kick that brought a command tells when commands come */
+    /* the length of a sleep counts only if a command ended it */
     if (pushed && thread->kicked_after_ns >= 0) {
         adapt_idle(thread, thread->kicked_after_ns);
     }

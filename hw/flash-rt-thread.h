@@ -48,7 +48,8 @@ typedef struct {
     int64_t behind_ns;   /* lateness of events that were later than bound_ns */
     uint64_t sleeps;
     uint64_t priority;   /* granted by the host */
-    uint64_t lost_polls; /* gave up on a lock whose holder was on its core */
+    /* ran out: the lock's holder was on the thread's core */
+    uint64_t lost_polls;
 } FlashThreadUse;
 
 /* A lock that the drive's thread shares with other threads. */

@@ -83,8 +83,8 @@ static bool __attribute__((noinline)) is_behind(const ScarpDrive *drive,
 
 /*
  * True when single-plane programs go to the plane's aligned block. If the
- * drive's policies use no aligned blocks, but an image contained one, they fill
- * it.
+ * drive's policies use no aligned blocks, but an image contained one, these
+ * programs fill that block.
  */
 static bool lags(const ScarpDrive *drive, uint32_t p)
 {
@@ -216,7 +216,7 @@ uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint16_t stream,
     uint32_t ppn;
 
     if (drive->scheme.multiplane->aligned) {
-        *pages = 1; /* any page may change whose block is behind */
+        *pages = 1; /* each page may change which plane's block is behind */
     }
     ppn = take(drive, p, point_for(drive, p, origin, stream), origin, stream,
                pages);

@@ -118,7 +118,8 @@ void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty)
     if (scarp_has_parity(drive) && !dirty->superseded) {
         scarp_parity_changed(drive, scarp_unit_lpn(unit),
                              scarp_unit_data(unit));
-        scarp_dirty_release_place(drive, dirty); /* the open stripe has RAM */
+        /* the stripe is open now, and so has RAM */
+        scarp_dirty_release_place(drive, dirty);
     }
     scarp_dirty_pack(drive, dirty);
 }

@@ -131,7 +131,7 @@ void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns)
         return;
     }
     if (events->head[SCARP_HEAD_NEAR + near] == events->least_of[OTHERS]) {
-        /* the half's least was this head, and its new time may be later */
+        /* this head was the least of its half, which its new time may change */
         clear_head(events, OTHERS, SCARP_HEAD_NEAR + near);
     }
     set_head(events, OTHERS, SCARP_HEAD_NEAR + near, time_ns,

@@ -39,7 +39,7 @@ static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
         const ScarpFlashCmd *mate =
             scarp_nand_head(drive, p, host ? QUEUE_GC : QUEUE_PROGRAMS);
 
-        /* other streams have blocks of their own */
+        /* only stream 0 may use aligned blocks */
         if (p != own && mate && scarp_flash_kind(mate) == SCARP_FLASH_PROGRAM &&
             scarp_flash_stream(host ? lead : mate) == 0 &&
             scarp_aligned_possible(drive, p) &&

@@ -9,7 +9,10 @@
 
 #define MAX_CHANNELS 64
 
-/* 10^6 / rank^0.95, rounded. It is a table, as libm differs between hosts. */
+/*
+ * The weight of each rank, 10^6 / rank^0.95, rounded. The numbers are not
+ * computed here, because libm differs between hosts.
+ */
 static const uint32_t weight[MAX_CHANNELS] = {
     1000000, 517632, 352156, 267943, 216760, 182287, 157455, 138696,
     124014, 112202, 102489, 94358, 87449, 81504, 76333, 71794,

@@ -168,7 +168,11 @@ static uint64_t service_rate(const ScarpDrive *drive, const Ring *ring)
 
 /* ---- Algorithm 1: the number of pages for each channel ----------------- */
 
-/* Returns D of equation 2, without the constant time of a page. */
+/*
+ * Returns D, for how long the paper expects reads to be suspended (equation 2),
+ * in units of a page's time T. s[] are the channels' service rates, and v[] the
+ * pages that each of them gets.
+ */
 static uint64_t suspended(const uint64_t *s, const uint32_t *v, uint32_t n,
                           uint32_t own)
 {

@@ -138,7 +138,7 @@ static void __attribute__((noinline)) call_back(ScarpDrive *drive,
     }
     if (drive->gc.plane[p].promised && !others) {
         promise(drive, p, &drive->gc.plane[p].promised, false);
-        /* the host may open a block again */
+        /* without the promise, the host may be able to open a block */
         scarp_nand_kick(drive, scarp_plane_die(drive, p));
     }
 }

@@ -170,7 +170,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     if ((!near || distance(state, near) > near_bytes) &&
         waits(drive, state, seen, cmd)) {
         scarp_mark(drive, anticipated);
-        *state = before; /* no batch begins by waiting */
+        *state = before; /* undoes choose(): no batch has begun */
         scarp_timer_set(drive, AXIS_HIL, state->wait_until_ns);
         return NULL;
     }

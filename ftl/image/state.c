@@ -59,8 +59,8 @@ char *image_layout_text(const ScarpDrive *drive)
     }
     scarp_map_add_class(drive, text);
     /*
-     * Translation units and stripes lie in the planes that ftl.allocation says;
-     * cwdp is not written.
+     * Translation units and stripes lie in the planes that ftl.allocation gives
+     * them, so the image needs that key. The default, cwdp, is left out.
      */
     if ((scarp_map_keeps_order(drive) || d->parity_width) &&
         strcmp(scarp_alloc_letters(d), "cwdp")) {

@@ -26,7 +26,10 @@ static const ScarpFlashCmd *group_of(const ScarpDrive *drive, uint32_t waiter)
 {
     const ScarpDie *die = &drive->nand.die[waiter / 2];
 
-    /* the command behind may have become the current one since it asked */
+    /*
+     * The command that was loaded behind the current one (nand.cache) may have
+     * become the current one since it asked for the channel.
+     */
     return waiter % 2 && die->ahead ? die->ahead : die->current;
 }
 

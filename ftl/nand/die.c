@@ -54,8 +54,9 @@ static void array_ends(ScarpDrive *drive, uint32_t index, ScarpFlashKind kind,
 
     if (kind == SCARP_FLASH_ERASE) {
         /*
-         * An erase has no lane: it takes so long that programs which begin
-         * later would end first. Erases are rare, so the tree will do.
+         * An erase has no lane (core/event.h): it takes so long that programs
+         * which begin later would end first. Erases are rare, so the slower
+         * tree of events will do.
          */
         scarp_event_set(drive, source, end_ns);
         return;
@@ -74,7 +75,7 @@ void scarp_array_until(ScarpDrive *drive, uint32_t index, int64_t end_ns)
     array_ends(drive, index, die->current->kind, end_ns);
     /*
      * Reads that came before the array began to work could not suspend this
-     * command. Let the die look at them again.
+     * command. So the die looks at them again.
      */
     if (die->queued[QUEUE_READS] &&
         (drive->desc.suspend_program || drive->desc.suspend_erase)) {
@@ -146,7 +147,10 @@ bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
 {
     ScarpDie *die = &drive->nand.die[waiter / 2];
 
-    /* the command behind may have become the current one since it asked */
+    /*
+     * The command that was loaded behind the current one (nand.cache) may have
+     * become the current one since it asked for the channel.
+     */
     if (waiter % 2 && die->ahead) {
         return grant_command(drive, waiter / 2, true);
     }

@@ -9,7 +9,7 @@
 
 void scarp_nand_await_pair(ScarpDrive *drive, ScarpFlashCmd *program)
 {
-    program->seq = scarp_next_seq(drive); /* a new wait begins: for a pad */
+    program->seq = scarp_next_seq(drive); /* its wait for a pad begins now */
     scarp_flash_push(&drive->nand.unpaired[program->plane], program);
 }
 

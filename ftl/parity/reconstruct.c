@@ -128,7 +128,10 @@ static void begin(ScarpDrive *drive, ScarpFlashCmd *cmd)
             scarp_stripe_read(drive, rebuild, other, scarp_flash_bytes(cmd));
         }
     }
-    /* The wanted page is mapped, so its stripe has a parity to be read. */
+    /*
+     * The wanted page is mapped, so its stripe has a parity page that must be
+     * read, at least.
+     */
     g_assert(rebuild->pending);
 }
 
@@ -139,7 +142,10 @@ void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_stripe_add(drive, rebuild, scarp_flash_data(cmd));
     scarp_contents_release(drive, scarp_flash_data(cmd));
     if (!--rebuild->pending) {
-        /* the last read delayed the host's read, so it has the causes */
+        /*
+         * The read that ends last decides when the host's read ends, so its
+         * account explains that read's latency.
+         */
         scarp_account_add(scarp_flash_account(rebuild->parent),
                           scarp_flash_account(cmd));
         scarp_flash_free(drive, cmd);

@@ -654,7 +654,7 @@ int main(int argc, char **argv)
         g_autofree char *formats = trace_formats_text();
         g_autofree char *generators = gen_text();
 
-        /* g_print() would turn letters that the locale lacks into others */
+        /* g_print() would replace letters that the locale lacks */
         printf("%s\n%s\n%s\n%s\n%s", schemes, mappings, key_names, generators,
                formats);
         return 0;

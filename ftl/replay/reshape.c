@@ -172,7 +172,10 @@ bool reshape_parse_skip(Reshape *how, const char *text, GError **error)
         { "trims", SCARP_OP_DEALLOCATE, SCARP_OP_DEALLOCATE },
         { "flushes", SCARP_OP_FLUSH, SCARP_OP_FLUSH },
     };
-    /* An empty text has no parts. It must be refused as an empty part is. */
+    /*
+     * g_strsplit() finds no part in an empty text. The text "," has empty
+     * parts, which are refused.
+     */
     g_auto(GStrv) parts = g_strsplit(*text ? text : ",", ",", -1);
 
     for (char **part = parts; *part; part++) {

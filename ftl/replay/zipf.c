@@ -10,7 +10,7 @@
 static uint64_t log2_q32(uint64_t x)
 {
     int whole = 63 - __builtin_clzll(x);
-    /* 1 bit before the point, 63 behind */
+    /* a fixed-point number: 1 bit before the binary point, 63 behind it */
     uint64_t mantissa = x << (63 - whole);
     uint64_t result = (uint64_t)whole << 32;
 

@@ -86,7 +86,7 @@ static uint64_t limit(const ScarpDrive *drive, ScarpPasser passer)
     if (!most) {
         return desc->reads_first_limit;
     }
-    /* a plane of fewer blocks counts each once */
+    /* in a plane with fewer blocks, each block may be collected once */
     if (passer == PASS_COLLECTIONS) {
         most = MIN(most, desc->blocks_per_plane);
     }

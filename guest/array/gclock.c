@@ -91,7 +91,7 @@ uint32_t array_victim(Array *a, uint32_t set)
     if (victim == NONE || a->flags[victim] & PAGE_DIRTY) {
         return NONE;
     }
-    /* takes the hits that the hand takes on its way to the victim */
+    /* the hand takes a hit from each page that it passes */
     rounds = a->hits[victim];
     way = steps(a, s->hand, victim);
     for (uint32_t i = first; i < end; i++) {

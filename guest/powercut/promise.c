@@ -36,8 +36,8 @@ static void begin(void)
 void promise(const char *format, ...)
 {
     /*
-     * On the virtual clock this counter is the time of the machine and the
-     * drive.
+     * On the virtual clock the time-stamp counter is the time of the machine
+     * and of the drive, in ns.
      */
     uint64_t now_ns = __rdtsc();
     char line[4096];

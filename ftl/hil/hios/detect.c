@@ -151,9 +151,9 @@ static void find_in_plane(ScarpDrive *drive, const Hios *hios,
 }
 
 /*
- * Checks each plane that the write goes to. n_planes consecutive pages go to
- * different planes, so the first page of each plane is among the first n_planes
- * pages.
+ * Looks for needed rounds in each plane that the write goes to. n_planes
+ * consecutive pages go to different planes, so the first page of each plane is
+ * among the first n_planes pages.
  */
 HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
                     HiosFind what)

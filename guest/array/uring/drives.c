@@ -98,7 +98,8 @@ void array_drives_close(ArrayDrives *drives)
 {
     for (uint32_t i = 0; i < drives->n; i++) {
         /*
-         * a ring may have the file open for a while, so the lock is given back
+         * a ring may keep the file open for a while, so close() would not
+         * unlock it
          */
         flock(drives->fd[i], LOCK_UN);
         close(drives->fd[i]);

@@ -252,7 +252,10 @@ static int getevents(struct thread_data *td, unsigned int min,
         waited = true;
     }
     if (!waited) {
-        /* the cache had served all requests, but the drives must not idle */
+        /*
+         * The cache has served all requests, so nothing was waited for. The
+         * ring is run so that the drives do not idle.
+         */
         array_uring_run(job->array);
     }
     return n;

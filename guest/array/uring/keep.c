@@ -186,7 +186,9 @@ bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
         release(fd);
         return failed(error, name, "is another file's name, too: remove it");
     }
-    /* Space is allocated now: later its lack would be a signal (SIGBUS). */
+    /*
+     * Allocates the space now: without space, a later store would raise SIGBUS.
+     */
     good = empty(fd, file_bytes(buffers, array->page_bytes)) &&
            map(k, fd, buffers, array->page_bytes);
     if (good) {
