@@ -156,7 +156,7 @@ typedef struct {
 
 /*
  * The answer of a pacing: whose command goes next at a die. While a waiter that
- * depends on a collection is owed the turn, flow takes TURN_HOST for TURN_GC
+ * depends on a collection is owed the turn, flow treats TURN_HOST as TURN_GC
  * (flow/pick.c).
  */
 typedef enum {
@@ -219,7 +219,7 @@ typedef struct {
 
 typedef struct {
     ScarpPolicy policy;
-    /* Number of a victim's pages that are being moved at once. */
+    /* Number of a victim's pages that are being moved at once, at most. */
     uint32_t window;
     bool copyback; /* a page whose units are all valid is not transferred */
     /*

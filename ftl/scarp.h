@@ -109,7 +109,7 @@ typedef enum {
     SCARP_CAUSE_DIE_GC_READ,
     SCARP_CAUSE_DIE_GC_PROGRAM,
     SCARP_CAUSE_DIE_ERASE,
-    SCARP_CAUSE_DIE_GC_HELD, /* the die waits with a collection (channel, …) */
+    SCARP_CAUSE_DIE_GC_HELD, /* die held by a collection that waits */
     SCARP_CAUSE_NO_SPACE,    /* the plane has no free page until a GC ends */
     SCARP_CAUSE_CHANNEL,     /* waits for the flash channel */
     SCARP_CAUSE_ARRAY,       /* tR, tPROG of its own flash command */
@@ -428,7 +428,7 @@ bool scarp_is_ready(const ScarpDrive *drive);
 typedef enum {
     SCARP_MERGE_NONE, /* a collection of a victim, or none */
     SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
-    SCARP_MERGE_PARTIAL, /* a log block does, after copies of the rest */
+    SCARP_MERGE_PARTIAL, /* as SWITCH, after copies of the rest */
     SCARP_MERGE_FULL,    /* valid pages are copied into a free block */
     SCARP_MERGE_ERASE,   /* the block has no valid page */
     SCARP_MERGE__COUNT
@@ -517,7 +517,7 @@ typedef struct {
     uint64_t erases;
     uint64_t gc_runs;               /* victims collected */
     uint64_t gc_moved_units;        /* valid units relocated */
-    uint64_t gc_busy_ns;            /* planes, first command to last */
+    uint64_t gc_busy_ns;            /* planes' time, first command to last */
     uint64_t padded_units;          /* units programmed without data */
     uint64_t read_latency_sum_ns;
     uint64_t write_latency_sum_ns;
@@ -535,7 +535,7 @@ typedef struct {
     uint64_t wear_runs;             /* victims taken to level wear */
     uint64_t bad_blocks;            /* set aside, now */
     uint64_t gc_window_ns;          /* plane time of dies that collect */
-    uint64_t gc_shared_ns;          /* of it, host commands on other planes */
+    uint64_t gc_shared_ns; /* part of it: host commands on other planes */
     uint64_t gc_fallback_units;     /* not placed where the scheme wanted */
     uint64_t parity_page_programs;
     uint64_t parity_page_reads; /* pages read to make parity */
@@ -558,7 +558,8 @@ typedef struct {
     uint64_t missed_writes;
     uint64_t missed_others;
     uint64_t unmeetable_deadlines;  /* shorter than a segment and an erase */
-    uint64_t positive_activities;   /* hios-1, hios-2: by slack, dispatched */
+    /* commands dispatched, by slack (hios-1, hios-2) */
+    uint64_t positive_activities;
     uint64_t neutral_activities;
     uint64_t negative_activities;
     uint64_t gc_segments;           /* pages moved inside others' slack */

@@ -46,7 +46,7 @@ typedef struct {
     uint64_t used, packing;  /* buffered units, and those of them in packers */
     ScarpCmdQueue waiting;   /* writes that wait for room */
     ScarpCmdQueue flushes;
-    ScarpPacker *packer; /* [plane; n_planes: none yet][stream] */
+    ScarpPacker *packer; /* [plane, or n_planes: no plane yet][stream] */
     ScarpPool pool;      /* of ScarpDirty */
     uint64_t *record;    /* [geo.record_lpns]: contents of a record */
     /*

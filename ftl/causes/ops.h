@@ -32,7 +32,8 @@ static inline void scarp_clock_turn(ScarpDieClock *clock, int64_t now_ns,
 /* ---- A flash command's account ----------------------------------------- */
 
 /*
- * Begins the account of a flash command. waits: its waits are accounted, too.
+ * Begins the account of a flash command. waits: the account also has what the
+ * command waits for, not only its own times.
  */
 static inline void scarp_account_init(ScarpAccount *account, bool waits)
 {
@@ -85,8 +86,8 @@ static inline void scarp_account_waited(ScarpAccount *account,
 }
 
 /*
- * Adds the time until now to the activity of the die: a flash command that had
- * begun has waited behind it.
+ * Called for a flash command that has begun, and then had to wait behind
+ * another activity of its die: adds the time until now_ns to that activity.
  */
 static inline void scarp_account_behind(ScarpAccount *account,
                                         ScarpDieActivity activity,
@@ -96,10 +97,7 @@ static inline void scarp_account_behind(ScarpAccount *account,
     account->mark_ns = now_ns;
 }
 
-/*
- * Adds the time until until_ns to cause: the flash command has spent its own
- * time on it.
- */
+/* Adds the time until until_ns to the flash command's own time for `cause`. */
 static inline void scarp_account_own(ScarpAccount *account,
                                      ScarpOwnCause cause, int64_t until_ns)
 {
@@ -122,7 +120,9 @@ static inline void scarp_cause_start(ScarpDrive *drive, ScarpCmd *cmd)
     cmd->submit_ns = cmd->mark_ns = scarp_time_ns(drive);
 }
 
-/* Adds the time since the last call to the cause. */
+/*
+ * Adds the time since the command's last call of these functions to the cause.
+ */
 static inline void scarp_cause_until_now(ScarpDrive *drive, ScarpCmd *cmd,
                                          ScarpCause cause)
 {

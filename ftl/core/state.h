@@ -33,7 +33,7 @@ typedef struct {
     bool broken;
 #ifdef SCARP_CHECKED
     uint64_t marks[SCARP_MARK__COUNT]; /* how often each mark was met */
-    uint64_t laws_units; /* physical units, added up over the events */
+    uint64_t laws_units; /* units of the drive, summed over the events */
 #endif
 } ScarpCore;
 

@@ -20,13 +20,15 @@ typedef struct {
     uint64_t sectors;
     bool left;       /* the host is gone (cuts_drive_leave()) */
     int64_t left_ns; /* since when */
-    /* commands under way then are in these rows: left_from to left_to - 1 */
+    /*
+     * the commands under way when the host left: rows left_from to left_to - 1
+     */
     guint left_from, left_to;
 } CutsDrive;
 
 /*
- * Makes the drive, with its clock at the time at which the run began. judged:
- * the contract is kept, too, and d must stay where it is.
+ * Makes the drive, with its clock at the time at which the run began. judged: d
+ * also follows the contract, and must not be moved in memory.
  */
 bool cuts_drive_begin(CutsDrive *d, const RerunRecord *record,
                       const ScarpConfig *config, bool judged, GError **error);

@@ -18,7 +18,7 @@ typedef struct {
     char *name; /* equal contents in this run have equal names */
 } CutsLook;
 
-/* Looks at a drive that is ready and has lost its host. */
+/* Fills *look from a drive that has recovered, and whose host is gone. */
 void cuts_look(CutsDrive *d, CutsLook *look);
 void cuts_look_clear(CutsLook *look);
 

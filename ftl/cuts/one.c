@@ -200,7 +200,7 @@ static void cut_again(CutsWalk *walk, const CutsHow *how, Cut *cut,
 
 /*
  * Forks a process that waits for the moment at which power is to fail again.
- * The parent writes that moment to *tell_fd; 0: it does not fail again.
+ * The parent writes that moment to *tell_fd; 0: power does not fail again.
  */
 static pid_t fork_again(CutsWalk *walk, const CutsHow *how, Cut *cut,
                         int *tell_fd, FILE *out)

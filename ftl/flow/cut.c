@@ -71,8 +71,8 @@ static void burn(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 }
 
 /*
- * Tells a lie: programs the first half of each unit, and leaves its old second
- * half.
+ * Implements lie.shorn_writes, a deliberate fault: programs the first half of
+ * each unit, and leaves its old second half.
  */
 static bool shear(ScarpDrive *drive, const ScarpFlashCmd *cmd)
 {

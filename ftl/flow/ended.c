@@ -7,9 +7,9 @@
 #include "flow/internal.h"
 
 /*
- * Fills unit, and then each unit of the same LPN that the host wrote in part
- * later, with the data of the one before. Units are settled when all are
- * filled, as settling may free a unit whose data the next one needs.
+ * Fills unit from base, and then each later partial write of the same LPN from
+ * the unit before it. Units are settled only when all are filled, as settling
+ * may free a unit whose data the next one needs.
  */
 void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base)
 {

@@ -103,7 +103,8 @@ typedef struct {
     const ScarpFlashCmd *program;
     /* a program that has no page now, or whose pad has none */
     const ScarpFlashCmd *pageless;
-    const ScarpFlashCmd *copy; /* a collection's, if another die's copy waits */
+    /* oldest of gc's, if a copy from another die waits */
+    const ScarpFlashCmd *copy;
     const ScarpFlashCmd *pad;  /* a program whose cells only a pad can fill */
     const ScarpFlashCmd *suspended;
 } ScarpWaiting;

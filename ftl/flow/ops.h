@@ -1,5 +1,5 @@
 /*
- * Functions of flow for other rooms, besides scarp.h.
+ * Functions of flow that other rooms call, besides those of scarp.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -49,7 +49,7 @@ static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return true;
 }
 
-/* Returns TURN_GC in place of TURN_HOST if the owed one needs a collection. */
+/* Turns TURN_HOST into TURN_GC if `owed` waits for a collection to run. */
 static ScarpTurn overrule(const ScarpDrive *drive, ScarpTurn turn,
                           const ScarpWaiting *w, const ScarpFlashCmd *owed)
 {

@@ -243,7 +243,7 @@ int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 typedef struct {
     uint32_t plane;
     uint32_t lpn; /* LPN of the first page */
-    uint32_t n;   /* pages, each n_planes further, if a unit is a page */
+    uint32_t n;   /* number of pages, whose LPNs are n_planes apart */
     uint16_t stream;
     /* LPNs of pages that are on their way to the plane */
     const uint32_t *ahead;

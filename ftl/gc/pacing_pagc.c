@@ -7,8 +7,8 @@
 #include "gc/internal.h"
 
 /*
- * A collection of translation units takes no other plane along. The other
- * planes would relocate data, which changes entries, and that would make the
+ * A collection of translation units starts none in the die's other planes.
+ * These would relocate data, which changes entries, and that would make the
  * next collection of translation units due, without end.
  */
 static void check(ScarpDrive *drive, uint32_t die)

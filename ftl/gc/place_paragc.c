@@ -338,7 +338,9 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     g_free(s->channel_of);
 }
 
-/* Visits all but channel_of: a drive at rest has no victim. */
+/*
+ * Saves or loads the state but for channel_of[]: a drive at rest has no victim.
+ */
 static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 {
     ParaGc *s = state;

@@ -233,8 +233,8 @@ static bool is_record(const ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * True when an image may have bytes for ppn: it is valid, or, where power may
- * fail, its block is not erased yet.
+ * True when an image may have bytes for the unit at ppn: the unit is valid, or,
+ * where power may fail, its block is not erased yet.
  */
 static bool has_contents(const ScarpDrive *drive, uint32_t ppn)
 {

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-/* 146 years: so the sum of two times does not overflow. */
+/* 146 years. The sum of two such times does not overflow. */
 #define MAX_LIFE_NS (INT64_MAX / 2)
 
 char *image_layout_text(const ScarpDrive *drive)

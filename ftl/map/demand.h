@@ -34,7 +34,8 @@ enum {
 typedef struct {
     uint32_t lpn;
     uint32_t hash_next;
-    uint32_t prev, next; /* links of a segment; next: of the unused, too */
+    /* links of an LRU segment; next: of unused ones, too */
+    uint32_t prev, next;
     uint32_t dirty_next; /* next dirty entry of the translation unit */
     uint32_t state;
 } Entry;
@@ -141,7 +142,7 @@ struct ScarpDemand {
     bool starved;       /* a collection waits for room for its changes */
     bool aside;         /* ageing or recovery: changes are not counted */
     ScarpCheckpoint checkpoint;
-    uint64_t n_recovered; /* updates after a power cut, beyond the limit */
+    uint64_t n_recovered; /* updates found after a power cut, above the limit */
 };
 
 /* ---- demand_cache.c: entries -------------------------------------------- */

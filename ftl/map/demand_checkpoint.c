@@ -188,8 +188,9 @@ static uint64_t journal_of(const ScarpDrive *drive)
 
 /*
  * Returns the PPN that lpn's translation unit on flash has for lpn, or
- * SCARP_NONE. The PPN may be out of date. If its spare area has another LPN,
- * the page was written anew since, and the function returns SCARP_NONE, too.
+ * SCARP_NONE. The PPN may be out of date. If the spare area at that PPN has
+ * another LPN, the page was written anew since, and the function returns
+ * SCARP_NONE, too.
  */
 static uint32_t said(const ScarpDrive *drive, const uint32_t *ppn_of,
                      uint32_t lpn)

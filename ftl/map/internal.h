@@ -150,8 +150,8 @@ struct ScarpMappingOps {
 };
 
 /*
- * True when the copy of a unit at PPN a counts, and not its copy at PPN b.
- * Source: map/rebuild.c.
+ * Compares two copies of a unit on flash. True when the copy at PPN a is taken
+ * as its newest data, and not the copy at PPN b. Source: map/rebuild.c.
  */
 bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
 

@@ -91,10 +91,10 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 }
 
 /*
- * Returns the superblock that recovery shall copy blocks of. If the last one's
- * target block has room left, and it has another block worth copying, recovery
- * stays with it. Otherwise the superblock with update blocks that was written
- * least recently is next.
+ * Returns the superblock that recovery shall copy blocks of. Recovery stays
+ * with a superblock while its target block has room left, and another of its
+ * blocks is worth copying. Otherwise the superblock with update blocks that was
+ * written least recently is next.
  */
 static uint32_t next_super(const ScarpDrive *drive, uint32_t p,
                            const ScarpMend *mend)
@@ -124,8 +124,8 @@ bool scarp_supers_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 
 /*
  * If no block of the superblock is worth copying any more, the target of the
- * copies becomes a block of the superblock. Otherwise it gets further copies
- * first.
+ * copies becomes a block of the superblock. Otherwise the target gets further
+ * copies first.
  */
 void scarp_supers_mend_copied(ScarpDrive *drive, ScarpMend *mend,
                               uint32_t *target)

@@ -378,7 +378,9 @@ ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
 #define SCARP_HOST_QUEUES \
     (1u << QUEUE_READS | 1u << QUEUE_PROGRAMS | 1u << QUEUE_MAP)
 
-/* Takes cmd out of its plane's queue of that kind, whose first it is. */
+/*
+ * Takes cmd, which is the first of its plane's queue of that kind, out of it.
+ */
 ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd,
                                ScarpQueueKind kind);
 /*

@@ -68,7 +68,8 @@ struct ScarpFlashCmd {
     /* read: how often its page had moved when it was picked */
     ScarpOwnCount retries;
     int64_t begin_ns;    /* when the die began it */
-    int64_t array_ns;    /* of its group, once that has the channel */
+    /* the longest array time of its group, once that has the channel */
+    int64_t array_ns;
     ScarpAccount account;
 } __attribute__((aligned(SCARP_CACHE_LINE)));
 
@@ -106,7 +107,7 @@ typedef struct {
     bool collecting;        /* gc says that a plane of the die collects */
     ScarpDieClock clock;
     int64_t array_begin_ns, array_end_ns; /* of the current command */
-    uint32_t channel_next[2]; /* waiter behind current's, and ahead's */
+    uint32_t channel_next[2]; /* next waiter behind current, behind ahead */
     int64_t ahead_loaded_ns;  /* NEVER until ahead has got the channel */
     int64_t suspended_left_ns;
     uint32_t guests;          /* programs in queued[QUEUE_GC] from other dies */

@@ -96,7 +96,10 @@ static inline int64_t of_command(const ScarpDrive *drive,
     }
 }
 
-/* The planes of a group work at the same time, so the slowest page counts. */
+/*
+ * The planes of a multi-plane command work at the same time, so the slowest
+ * page counts.
+ */
 int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group)
 {
     int64_t longest = of_command(drive, group);

@@ -37,7 +37,7 @@ struct ScarpStripe {
     ScarpFlashCmd *parent; /* the read that is rebuilt; NULL: for a parity */
     ScarpUnit *unit;  /* the parity, while its program has not ended */
     uint32_t parts;   /* writes of parts of pages that wait for a read */
-    bool open;        /* false: has its place because of parts alone */
+    bool open;        /* false: in RAM only because of parts */
     bool idle;        /* waits until more of its pages are written */
     bool spoiled;     /* a page was written during the rebuild */
 };
@@ -51,7 +51,7 @@ typedef struct {
     uint32_t *plane_of;     /* [groups * width]: the planes of each group */
     uint32_t *group_of;     /* [n_planes]: the group of each plane */
     uint32_t limit;         /* most stripes with a place; half may be idle */
-    uint32_t most;          /* limit; more after a power cut, until fewer */
+    uint32_t most;          /* limit, or more for a time after a power cut */
     uint32_t n_placed;      /* stripes with a place in RAM */
     uint32_t n_open, n_idle;
     ScarpStripe **hash;     /* stripes with a place, by index */

@@ -11,8 +11,8 @@
 #define NONE UINT32_MAX
 
 /*
- * A command. A moment is the number of a submission or completion, all counted
- * together.
+ * A command. begins and ends are moments: the numbers of its submission and of
+ * its completion, when all submissions and completions are counted together.
  */
 typedef struct {
     ScarpOp op;

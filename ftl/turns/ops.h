@@ -24,7 +24,8 @@ bool scarp_turns_init(ScarpDrive *drive, const ScarpConfig *config,
                       GError **error);
 void scarp_turns_clear(ScarpDrive *drive);
 /*
- * Multiplies the passer's limit by n, which only the waiter's room can count.
+ * Multiplies the passer's limit by n, a number that only the waiter's room
+ * knows.
  */
 void scarp_turns_scale(ScarpDrive *drive, ScarpPasser passer, uint64_t n);
 

@@ -9,8 +9,8 @@
 typedef enum { PER_DIE, PER_CHANNEL, PER_DRIVE, PER_WAITER } Scope;
 
 /*
- * A limit is `most`, multiplied once, for each plane of a die, for each plane
- * of the drive, or for each entry of the mapping's cache.
+ * The factor by which `most` is multiplied to give the limit: 1, the planes of
+ * a die, the planes of the drive, or the entries of the mapping's cache.
  */
 typedef enum { EACH_ONCE, EACH_DIE_PLANE, EACH_PLANE, EACH_ENTRY } Each;
 

@@ -51,7 +51,10 @@ typedef struct {
      * record × HIOS_PARTS + its index in the record.
      */
     uint32_t flying;
-    /* Used by hios_rooms() alone. asked: it computes the room of this die. */
+    /*
+     * Used by hios_rooms() alone. asked: the function computes this die's
+     * room_ns.
+     */
     bool asked;
     uint32_t plane;    /* the plane of the die's first round */
     int64_t begin_ns;  /* time of all that the die has to do now */

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* The most pages on their way to a plane that are considered. */
+/* Number of pages on their way to a plane that are considered, at most. */
 #define AHEAD 256
 
 /* ---- The work of a command ----------------------------------------------- */

@@ -86,10 +86,10 @@ static HiosDie *asked(const Rooms *rooms, uint32_t k)
 }
 
 /*
- * Sets the room of each asked die by the first command, as segments may run in
- * its slack. On a die that the first command uses, the room is the time until
- * its deadline, less the time that it needs there. On any other die, the room
- * is its whole slack.
+ * Sets room_ns of each asked die to what the first command leaves, as segments
+ * may run in its slack. On a die that the first command uses, this is the time
+ * until its deadline, less the time that it needs there. On any other die, it
+ * is the command's whole slack.
  */
 static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 {
