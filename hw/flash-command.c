@@ -22,8 +22,8 @@
 #define DRAIN_EVENT_TIMES (100 * 1000 * 1000)
 /*
  * The engine gets a deallocation or a write of zeroes in pieces of at most
- * these sizes. The reset of a zone covers nearly all of the zone, and a row of
- * the command log has a length of 32 bits.
+ * these sizes: a row of the command log has 32 bits for the length, and the
+ * reset of a large zone is longer.
  */
 #define DEALLOCATE_BYTES GiB
 #define ZEROES_BYTES (2 * GiB)

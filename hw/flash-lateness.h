@@ -18,7 +18,7 @@
 
 typedef struct FlashLateness FlashLateness;
 
-/* log_path: a file for a row for each command; may be NULL. */
+/* log_path: the file that gets a row for each command; NULL: none. */
 FlashLateness *flash_lateness_new(const char *log_path, int64_t bound_ns,
                                   Error **errp);
 void flash_lateness_free(FlashLateness *lateness);

@@ -237,9 +237,9 @@ static bool doze(FlashThread *thread, int64_t timeout_ns)
 }
 
 /*
- * Polls until time_ns. True if the thread has something to do before: it was
- * asked for, or the clock stands still. A clock stands still while the machine
- * is being stopped, by a thread that may need this core.
+ * Polls until time_ns. True if the poll ended early: a kick asked for a run, or
+ * the clock stands still. A clock stands still while the machine is being
+ * stopped, by a thread that may need this core.
  */
 static bool poll_until(FlashThread *thread, int64_t time_ns)
 {

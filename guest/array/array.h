@@ -229,7 +229,7 @@ typedef struct {
     /* flush requests discarded: score < stale_score */
     uint64_t discarded_score;
     uint64_t flush_pending_max; /* the most flush requests pending at once */
-    uint64_t copied;       /* got another buffer while being written */
+    uint64_t copied; /* pages that got another buffer while being written */
     uint64_t waited;       /* parts that could not be served at once */
     uint64_t drive_flushes;
     uint64_t read_errors;

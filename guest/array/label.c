@@ -258,9 +258,9 @@ bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
 }
 
 /*
- * If the server was killed while it told the drives of another device, drives
- * of the run last->served tell two devices. Nothing has been served on the new
- * one yet, so either may go on.
+ * Drives of the run last->served may have two device numbers: the server was
+ * killed while it told them of another device. Nothing has been served on the
+ * new device yet, so either number will do.
  */
 uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
                           const ArrayRuns *last)

@@ -53,7 +53,7 @@ typedef enum {
 typedef struct {
     uint8_t array[16]; /* as in the drive's label */
     uint64_t state;    /* 2 * number of this run, + 1 when it serves */
-    uint64_t served;   /* until this run serves: last that did; 0: none */
+    uint64_t served; /* until this run serves: the last run that did; 0: none */
     uint64_t id;       /* drawn for this run; 0: older programs */
     uint64_t served_id; /* until this run serves: id of the last that did */
     /*
