@@ -1,10 +1,12 @@
 /*
- * The record of a drive: what every room may know of it, and the state of each
- * room by value. Users of the library do not see this record.
+ * The record of a drive: what all of ftl/ may know of it, and, by value, the
+ * state that each directory of ftl/ owns. Users of the library do not see this
+ * record.
  *
- * desc, geo and scheme say how the drive is made. In stats each room counts its
- * own events. The state of a room is private: other rooms call the functions of
- * the room's ops.h. docs/architecture.md has a picture of the rooms.
+ * desc, geo and scheme say how the drive is made. In stats each directory
+ * counts its own events. The state of a directory (a "room" in
+ * docs/architecture.md, which has a picture of all) is private: the others call
+ * the functions of its ops.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

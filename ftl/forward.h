@@ -1,6 +1,6 @@
 /*
- * Records that rooms hand to each other by pointer. Only the room that owns a
- * record knows its members.
+ * Records that the directories of ftl/ hand to each other by pointer. Only the
+ * directory that owns a record knows its members.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

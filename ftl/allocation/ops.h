@@ -1,5 +1,5 @@
 /*
- * Functions of allocation for other rooms.
+ * The functions of allocation that other directories of ftl/ may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

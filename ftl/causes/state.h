@@ -1,12 +1,12 @@
 /*
- * causes: where time goes. The room owns the clock of each die (what it does,
- * and for how long) and the account of each flash command (what it waited for,
- * and what it spent its own time on).
+ * causes: where time goes. It owns the clock of each die (what the die does,
+ * and for how long) and the account of each flash command (what the command
+ * waited for, and what it spent its own time on).
  *
- * Only this room divides a command's life into its causes (docs/model.md).
- * Other rooms tell it "from now on the die does this", "until then it waits for
- * the channel", "this command ends with that flash command", and causes adds up
- * the times. causes asks core for the time.
+ * Only causes divides a command's life into its causes (docs/model.md). Other
+ * directories of ftl/ tell it "from now on the die does this", "until then it
+ * waits for the channel", "this command ends with that flash command", and
+ * causes adds up the times. causes asks core for the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

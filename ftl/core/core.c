@@ -1,6 +1,6 @@
 /*
- * Initialises and frees the room core, and loads from an image what core saves
- * there: the drive's age, sequence numbers and random numbers.
+ * Initialises and frees core, and loads from an image what core saves there:
+ * the drive's age, sequence numbers and random numbers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /*
- * Functions of the room core (time, events, addresses) that other rooms call.
+ * The functions of core (time, events, addresses) that other directories of
+ * ftl/ may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -69,7 +69,7 @@ uint64_t scarp_needed_blocks(const ScarpDescription *d)
     uint64_t least = (d->pages_per_block - scarp_gain_pages(d)) * page_units +
                      1;
     /*
-     * With `full` full blocks the plane's data is too little to put `least`
+     * If `full` blocks are full, the plane has too little data to put `least`
      * valid units into each, so GC finds a victim. One page more is counted,
      * because a plane may get pages for which other planes have no room.
      */

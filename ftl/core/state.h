@@ -1,13 +1,12 @@
 /*
- * core: the lowest room of the engine. The room owns the clock and the pending
- * events, the sequence numbers, the random numbers of policies, and whether the
- * drive is broken (an invariant did not hold). Every room may read
- * description.h and geometry.h: facts about a drive that are fixed when it is
- * made.
+ * core: the lowest directory of ftl/. It owns the clock and the pending events,
+ * the sequence numbers, the random numbers of policies, and whether the drive
+ * is broken (an invariant did not hold). All of ftl/ may read description.h and
+ * geometry.h: facts about a drive that are fixed when it is made.
  *
- * Other rooms ask core for the time, for an event at a time, for the next
+ * Other directories ask core for the time, for an event at a time, for the next
  * sequence number, for memory and pools. In checked builds core also counts
- * marks: rare states that a drive has met. core calls no other room.
+ * marks: rare states that a drive has met. core calls none of the others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,6 @@
 /*
- * Makes and frees a drive. Each room (a folder of ftl/ that owns one part of
- * the state) has a function for either; steps[] lists them in order.
+ * Makes and frees a drive. Each directory of ftl/ that owns one part of the
+ * state has a function for either; steps[] lists them in order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +15,9 @@ typedef struct {
 } Step;
 
 /*
- * The rooms in the order in which they are made. A room may use those before
- * it. They are freed in the reverse order.
+ * The directories of ftl/ in the order in which their parts of the drive are
+ * made. Each may use the parts before its own. They are freed in the reverse
+ * order.
  */
 static const Step steps[] = {
     { "core", scarp_core_init, scarp_core_clear },

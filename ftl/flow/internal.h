@@ -1,8 +1,8 @@
 /*
- * flow: the room above all that own a drive's state. It owns nothing. It takes
- * the events one by one, asks a room for the next step, and tells the others
- * what has ended. No room calls a room above it: what one room has for another
- * goes through flow.
+ * flow: the directory above all those of ftl/ that own a drive's state. flow
+ * owns nothing. It takes the events one by one, asks one directory for the next
+ * step, and tells the others what has ended. None of them calls one above it:
+ * what one has for another goes through flow.
  *
  *    run.c         the events of a drive, in order
  *    command.c     commands: what begins when one enters the device

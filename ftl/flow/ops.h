@@ -1,5 +1,6 @@
 /*
- * Functions of flow that other rooms call, besides those of scarp.h.
+ * The functions of flow that other directories of ftl/ may call, besides those
+ * of scarp.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /*
- * Functions of hil for other rooms.
+ * The functions of hil that other directories of ftl/ may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -16,8 +16,8 @@ void scarp_image_close(ScarpImage *image);
 /* Returns the description of the saved drive; g_free() it. */
 char *scarp_image_description(ScarpImage *image, GError **error);
 /*
- * Called before the rooms are made: true if the image was saved from a drive of
- * the same layout and its tables have this drive's sizes.
+ * Called before the parts of the drive are made: true if the image was saved
+ * from a drive of the same layout and its tables have this drive's sizes.
  */
 bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
                       GError **error);

@@ -181,7 +181,10 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     uint32_t n = scarp_plane_erased_blocks(drive, p);
     uint32_t at = scarp_blocks_first_free(drive, p);
 
-    /* the last free block is GC's, and GC has none in use at rest */
+    /*
+     * at least 1: a plane keeps its last free block for GC, which uses none at
+     * rest
+     */
     scarp_visit_u32(visit, "free blocks of a plane", &n, 1,
                     drive->desc.blocks_per_plane);
     if (visit->loading) {

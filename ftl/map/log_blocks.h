@@ -151,8 +151,8 @@ static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * True when `page` will go to its data block, or begin one, after n other pages
- * on their way have been written there.
+ * True when `page` will go to its group's data block, or begin that block,
+ * after n other pages, which are on their way, have been written there.
  */
 static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
                                              uint32_t p, ScarpLogPage page,

@@ -1,5 +1,6 @@
 /*
- * Functions of the room media (the flash cells) that other rooms call.
+ * The functions of media (the flash cells) that other directories of ftl/ may
+ * call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,14 +1,14 @@
 /*
- * media: the flash cells. The room owns all that survives a power cut: the
- * spare area of each unit (its LPN and, with ftl.recovery, its version); for
- * each block who opened it (host or GC), and when in the order of openings;
- * wear, marks of bad blocks, and the data.
+ * media: the flash cells. It owns all that survives a power cut: the spare area
+ * of each unit (its LPN and, with ftl.recovery, its version); for each block
+ * who opened it (host or GC), and when in the order of openings; wear, marks of
+ * bad blocks, and the data.
  *
  * With nand.power_cuts each page also has a state, and data stays until its
  * block is erased, as in real flash: an overwritten unit is still there.
  *
- * Other rooms call media when a page is programmed or read, or a block erased.
- * media calls only functions of core.
+ * Other directories of ftl/ call media when a page is programmed or read, or a
+ * block erased. media calls only functions of core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /*
- * Functions of the room nand (dies and channels) that other rooms call.
+ * The functions of nand (dies and channels) that other directories of ftl/ may
+ * call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,8 +17,9 @@ void scarp_nand_clear(ScarpDrive *drive);
 /* ---- Flash commands ----------------------------------------------------- */
 
 /*
- * Makes a flash command. The owner, the room that needs it, fills it in and
- * queues it. When the command has ended, the owner is called and frees it.
+ * Makes a flash command. The owner (the directory of ftl/ that needs the
+ * command) fills it in and queues it. When the command has ended, the owner is
+ * called and frees it.
  */
 static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
                                              ScarpFlashKind kind,

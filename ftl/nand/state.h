@@ -1,11 +1,11 @@
 /*
- * nand: channels and dies. The room owns the phases and times of flash
- * commands, the queues of each die, and the list of kicked dies: those that are
- * to look for work when the present event has been handled.
+ * nand: channels and dies. It owns the phases and times of flash commands, the
+ * queues of each die, and the list of kicked dies: those that are to look for
+ * work when the present event has been handled.
  *
- * Other rooms make flash commands, queue them, and ask how busy a die is. flow
- * starts commands, and takes those that have ended. gc says which dies collect.
- * nand calls causes and core.
+ * Other directories of ftl/ make flash commands, queue them, and ask how busy a
+ * die is. flow starts commands, and takes those that have ended. gc says which
+ * dies collect. nand calls causes and core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,8 +17,8 @@
 #include "turns/state.h"
 
 /*
- * The owner of a flash command: the room that made the command and is called
- * when it ends.
+ * The owner of a flash command: the directory of ftl/ that made the command and
+ * is called when it ends.
  */
 typedef enum {
     OWNER_READ,    /* flow: a read for a command of the host */

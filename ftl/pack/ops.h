@@ -1,6 +1,6 @@
 /*
- * Functions of the room pack (units on their way into a flash page) that other
- * rooms call.
+ * The functions of pack (units on their way into a flash page) that other
+ * directories of ftl/ may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

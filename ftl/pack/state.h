@@ -1,8 +1,8 @@
 /*
  * pack: mapping units (4 KiB, for example) on their way into a flash page, the
- * host's and GC's alike. The room owns the units; the packers, which collect
- * units until they fill a page; an index that finds a unit of the host by its
- * LPN; and counts of the units on their way to each plane.
+ * host's and GC's alike. It owns the units; the packers, which collect units
+ * until they fill a page; an index that finds a unit of the host by its LPN;
+ * and counts of the units on their way to each plane.
  *
  * buffer and gc have larger records that begin with a ScarpUnit. pack calls
  * nand to make the program command for a full page.

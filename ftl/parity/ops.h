@@ -1,5 +1,6 @@
 /*
- * Functions of the room parity (stripes over dies) that other rooms call.
+ * The functions of parity (stripes over dies) that other directories of ftl/
+ * may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -359,7 +359,7 @@ void scarp_parity_restore(ScarpDrive *drive)
     drive->parity.most = MAX(drive->parity.limit, drive->parity.n_placed);
 }
 
-/* ---- Questions of other rooms ------------------------------------------- */
+/* ---- Questions of other directories of ftl/ ----------------------------- */
 
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn)
 {

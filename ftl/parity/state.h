@@ -4,7 +4,7 @@
  * on its own die. For the mapping the parity page is a logical page like any
  * other, with an LPN above those of the host: GC moves it, and images keep it.
  *
- * The room owns the layout of stripes, the stripes whose parity on flash is out
+ * parity owns the layout of stripes, the stripes whose parity on flash is out
  * of date, and the reads that are rebuilt from other pages of their stripes.
  *
  * buffer calls parity when data changes. flow calls it when a flash command of

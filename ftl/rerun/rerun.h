@@ -1,7 +1,7 @@
 /*
  * A drive on which a recorded run is repeated, from the run's commands and
- * changes alone. Programs fork while it goes on: each fork is an instant of the
- * run.
+ * changes alone. Programs fork while the run goes on: each child process keeps
+ * the drive as it was at one instant.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

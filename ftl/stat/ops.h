@@ -1,5 +1,5 @@
 /*
- * Functions of the room stat (statistics) that other rooms call.
+ * The functions of stat (statistics) that other directories of ftl/ may call.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,6 @@
 /*
- * stat: statistics of a drive. The room owns the latencies of commands. The
- * counters are in ScarpDrive.stats: each room increments those of its own
+ * stat: statistics of a drive. It owns the latencies of commands. The counters
+ * are in ScarpDrive.stats: each directory of ftl/ increments those of its own
  * events. stat calls only functions of core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

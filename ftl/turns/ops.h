@@ -1,5 +1,5 @@
 /*
- * Functions of turns for other rooms.
+ * The functions of turns that other directories of ftl/ may call.
  *
  * The rule: nobody goes before a waiter more often than a limit says. After
  * that the waiter is owed the next turn. If the waiter cannot be served yet,

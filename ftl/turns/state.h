@@ -1,11 +1,11 @@
 /*
- * turns: who is owed the next turn. The room owns the counts of those who wait:
- * how many others went before them.
+ * turns: who is owed the next turn. It owns the counts of those who wait: how
+ * many others went before them.
  *
  * A waiter is known here by the resource that it waits for (a die, a channel,
- * the drive) and by its sequence number, never as a flash command. Other rooms
- * tell turns when somebody goes before a waiter, and ask whether the waiter is
- * owed the next turn. turns asks core.
+ * the drive) and by its sequence number, never as a flash command. Other
+ * directories of ftl/ tell turns when somebody goes before a waiter, and ask
+ * whether the waiter is owed the next turn. turns asks core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -32,7 +32,8 @@ typedef struct {
     guint number;       /* from 1 on */
     int chain;          /* in WhySurvey.chains; -1: none */
     GArray *asked;      /* WhyAsked */
-    int64_t at_ns;      /* the instant */
+    /* the instant from which on the branches differ from the run */
+    int64_t at_ns;
     int64_t until_ns;   /* end of the window that is accounted for */
 } WhyEpisode;
 

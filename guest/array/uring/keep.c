@@ -263,8 +263,8 @@ static bool check_run(const KeepRun *run, const ArrayRuns *last,
 }
 
 /*
- * The process may be killed between any two of the stores. Their order makes
- * each state of the head name the right run, by what the drives say now.
+ * The process may be killed between any two of the stores. They are in this
+ * order so that check_run() accepts the head after each of them.
  */
 void keep_adopt(Keep *k, const KeepRun *run)
 {
