@@ -1,7 +1,7 @@
 /*
- * The policies' tables: what drive/scheme.c lists, and what brings another.
- *
- * Few files include this header, so that a new policy compiles few files.
+ * The policies' tables, for drive/scheme.c, which lists them, and for policies
+ * that bring another one along. Few files include this header, so that a new
+ * policy compiles few files.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -103,7 +103,7 @@ typedef enum {
     SCARP_CAUSE_LINK,             /* host link: transfer and waiting for it */
     SCARP_CAUSE_HOST_QUEUE,       /* no free slot, or others were picked */
     SCARP_CAUSE_BUFFER_FULL,      /* no room in the write buffer */
-    SCARP_CAUSE_ORDER,            /* other data: to fill a page, for a flush */
+    SCARP_CAUSE_ORDER,            /* waits for other data: full page, flush */
     SCARP_CAUSE_DIE_HOST_READ,    /* die busy with another host read */
     SCARP_CAUSE_DIE_HOST_PROGRAM, /* die busy with another host program */
     SCARP_CAUSE_DIE_GC_READ,
@@ -426,9 +426,9 @@ bool scarp_is_ready(const ScarpDrive *drive);
 
 /* How a mapping by blocks reclaims a block (docs/mappings.md). */
 typedef enum {
-    SCARP_MERGE_NONE, /* a collection of a victim, or none */
+    SCARP_MERGE_NONE, /* no merge: a collection of a victim, or nothing */
     SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
-    SCARP_MERGE_PARTIAL, /* as SWITCH, after copies of the rest */
+    SCARP_MERGE_PARTIAL, /* as SWITCH, after the missing pages are copied */
     SCARP_MERGE_FULL,    /* valid pages are copied into a free block */
     SCARP_MERGE_ERASE,   /* the block has no valid page */
     SCARP_MERGE__COUNT
@@ -510,7 +510,7 @@ typedef struct {
     uint64_t deallocated_units;     /* mapped units that became unmapped */
     uint64_t rmw_reads;             /* flash reads forced by partial writes */
     uint64_t host_written_units;    /* units written by the host */
-    uint64_t host_page_reads;       /* transactions, by origin and kind */
+    uint64_t host_page_reads;       /* flash commands, by origin and kind */
     uint64_t host_page_programs;
     uint64_t gc_page_reads;
     uint64_t gc_page_programs;
@@ -562,10 +562,10 @@ typedef struct {
     uint64_t positive_activities;
     uint64_t neutral_activities;
     uint64_t negative_activities;
-    uint64_t gc_segments;           /* pages moved inside others' slack */
+    uint64_t gc_segments;           /* pages moved in the slack of commands */
     uint64_t gc_redistributed_ns;   /* time of segments, and of their erases */
     uint64_t passed_to_next_round;  /* commands */
-    uint64_t aggregated_writes;     /* that joined the page of another */
+    uint64_t aggregated_writes;     /* that joined another write's page */
     uint64_t power_cuts;            /* nand.power_cuts */
     uint64_t cut_cmds;              /* commands forgotten by power cuts */
     uint64_t torn_pages; /* unreadable after power cuts */
@@ -750,8 +750,8 @@ typedef struct {
 } ScarpFlashOp;
 
 /*
- * Work of a collection or merge that a command of the host carries (hios-1,
- * hios-2).
+ * Work of a collection or merge that is granted in the slack of a command of
+ * the host (hios-1, hios-2).
  */
 typedef struct {
     int64_t time_ns;

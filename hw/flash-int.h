@@ -64,8 +64,8 @@ typedef struct {
     FlashCmdList inside;    /* commands that the engine or a ring has */
     FlashCmdList waiting;   /* commands that found the ring full */
     FlashCmdList for_room;  /* commands that wait for memory */
-    uint64_t room_used;     /* of ROOM_BYTES, by begun commands and */
-                            /* by read data that hw/nvme keeps */
+    /* bytes of ROOM_BYTES in use: by begun commands, by read data in hw/nvme */
+    uint64_t room_used;
     /* cancelled commands that may still change data */
     IntervalTreeRoot leftovers;
     uint64_t in_flight;     /* commands that have not ended */
@@ -128,11 +128,12 @@ struct NvmeFlash {
     FlashLogs logs;
     int64_t deadline_ns[SCARP_ACCESS__COUNT]; /* from arrival on; 0: none */
     int64_t busy_from_ns;   /* when in_flight became more than 0 */
-    uint64_t busy_ns;       /* sum of the busy times that ended before that */
+    uint64_t busy_ns;       /* sum of the busy times before busy_from_ns */
     GSList *namespaces;     /* on the flash, last first */
     GSList *spare_warned;   /* subsystems warned of little spare */
     uint64_t ns_bytes;      /* bytes of the flash that namespaces have */
-    const NvmeEnduranceGroup *endgrp; /* the last namespace's, for comparison */
+    /* endurance group of the last namespace, for comparison */
+    const NvmeEnduranceGroup *endgrp;
     bool fdp;               /* endgrp has FDP: all namespaces belong to it */
     uint64_t fdp_host, fdp_written, fdp_erased; /* sums before the last reset */
     bool stopped;           /* the guest is gone */

@@ -32,8 +32,9 @@ bool flash_log_data(FlashLog *log, const char *path, Error **errp);
 bool flash_log_changes(FlashLog *log, const char *path, Error **errp);
 
 /*
- * Adds a timeline (ftl/timeline.h) of what begins in for_ns (0: all) from
- * from_ns on. Must be called before flash_log_observer().
+ * Adds a timeline (ftl/timeline.h) of what begins at from_ns or within for_ns
+ * after it (0: at any time after it). Must be called before
+ * flash_log_observer().
  */
 bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
                      int64_t from_ns, int64_t for_ns, Error **errp);

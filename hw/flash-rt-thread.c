@@ -285,8 +285,8 @@ static void adapt_margin(FlashThread *thread, int64_t late_ns)
 
 /*
  * Sets idle_ns, for which the thread polls for commands before it sleeps, after
- * a command ended a sleep of slept_ns. A poll that would have seen the command
- * grows; a poll that could not have seen it shrinks.
+ * a command ended a sleep of slept_ns. If a poll of spin_ns would have seen the
+ * command, idle_ns grows; otherwise it shrinks.
  */
 static void adapt_idle(FlashThread *thread, int64_t slept_ns)
 {
@@ -404,8 +404,8 @@ static void wait_for(FlashThread *thread, int64_t due_ns)
 }
 
 /*
- * Polls until until_ns, but for a microsecond or so at most, whatever else
- * there is to do.
+ * Polls until until_ns, which is about a microsecond away, and looks at nothing
+ * else meanwhile. If the clock stands still, the poll ends.
  */
 static void hold_back(FlashThread *thread, int64_t until_ns)
 {
@@ -467,8 +467,8 @@ static int64_t run(FlashThread *thread, int64_t *ahead_ns)
 
     flash_thread_take(thread, &engine_lock, thread);
     /*
-     * a caller of flash_thread_pause() has had the lock since, and relies on no
-     * further run
+     * A caller of flash_thread_pause() may have had the lock just before, and
+     * relies on no further run.
      */
     if (!atomic_load(&thread->paused)) {
         pushed = run_locked(thread, thread->lead_ns);

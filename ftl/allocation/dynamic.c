@@ -25,7 +25,7 @@ static uint32_t load(const ScarpDrive *drive, uint32_t p, uint16_t stream)
            waiting;
 }
 
-/* Returns the valid units of the plane, with those on their way to it. */
+/* Returns the plane's valid units, and the host's units on their way there. */
 static uint32_t units_of(const ScarpDrive *drive, uint32_t p)
 {
     return scarp_plane_valid_units(drive, p) + scarp_pack_host_coming(drive, p);

@@ -10,8 +10,8 @@
 #include "pack/ops.h"
 
 /*
- * Returns ftl.allocation as an order of letters; "cwdp" where it is dynamic
- * (static.c).
+ * Returns the order of ftl.allocation, such as "cwdp"; if ftl.allocation is
+ * "dynamic", returns "cwdp" (static.c).
  */
 const char *scarp_alloc_letters(const ScarpDescription *desc);
 /* Returns the i-th plane in the order of ftl.allocation. */

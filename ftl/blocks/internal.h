@@ -23,8 +23,9 @@ static inline uint32_t scarp_valid_bytes(const ScarpGeometry *geo)
 /*
  * Appends a block to the bucket for its number of valid units. The first block
  * of a bucket is thus the one that has been there longest. The code writes the
- * record of the block before it, but does not read it. That record is seldom in
- * the CPU's cache, and a CPU does not wait for a write to complete.
+ * record of the block that was last in the bucket, but does not read it: that
+ * record is seldom in the CPU's cache, and a CPU does not wait for a write to
+ * complete.
  */
 static inline void scarp_bucket_insert(ScarpDrive *drive,
                                        ScarpBlocksPlane *plane, uint32_t index)

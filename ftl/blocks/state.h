@@ -34,7 +34,7 @@ typedef struct {
     uint16_t written;    /* the next page to program */
     uint8_t state;       /* ScarpBlockState */
     int64_t modified_ns; /* last time a page was taken or a bit changed */
-    uint64_t is_valid[]; /* a bit per unit: the forward map names it */
+    uint64_t is_valid[]; /* a bit per unit: the forward map has its PPN */
 } ScarpBlock;
 
 /*
@@ -85,7 +85,7 @@ typedef struct {
     ScarpBlockLink *full;
     ScarpBlockList *buckets; /* [plane][units_per_block + 1] */
     ScarpBlocksPlane *plane;
-    uint32_t *map_full;    /* [plane][translation_blocks]: full ones */
+    uint32_t *map_full;    /* [plane][translation_blocks]: full blocks */
     bool *opened; /* [die]: a block was opened since it was cleared */
 } ScarpBlocks;
 

@@ -93,7 +93,7 @@ void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     if (!end) {
         if (!scarp_buffer_goes_through(drive, cmd) ||
             !scarp_buffer_find(drive, piece.lpn)) {
-            return; /* flash has a record of all of them */
+            return; /* flash has a record of all these deallocations */
         }
         scarp_mark(drive, record_on_its_way);
         /*

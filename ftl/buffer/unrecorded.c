@@ -1,12 +1,10 @@
 /*
  * Deallocations of which no record is on flash yet, on drives whose power may
- * fail.
- *
- * Such a unit stays in the forward map until its record is on flash; reads are
- * told that it is unmapped. If it were unmapped at once, garbage collection
- * could erase its page before the record is written. If power failed between
- * the two, an older copy of the unit would be mapped again. The host must then
- * see either the last data or none.
+ * fail. Until its record is on flash, a deallocated unit stays in the forward
+ * map, and reads are told that it is unmapped. If it were unmapped at once,
+ * garbage collection could erase its page before the record is written. If
+ * power failed between the two, an older copy of the unit would be mapped
+ * again. The host must then see either the last data or none.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /*
- * How the account of a flash command becomes the causes of a command.
+ * Computes the causes of a command's latency from the accounts of its flash
+ * commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -120,9 +120,7 @@ static inline void scarp_cause_start(ScarpDrive *drive, ScarpCmd *cmd)
     cmd->submit_ns = cmd->mark_ns = scarp_time_ns(drive);
 }
 
-/*
- * Adds the time since the command's last call of these functions to the cause.
- */
+/* Adds to the cause the command's time until now that is in no cause yet. */
 static inline void scarp_cause_until_now(ScarpDrive *drive, ScarpCmd *cmd,
                                          ScarpCause cause)
 {

@@ -45,14 +45,14 @@ typedef enum {
 typedef struct {
     ScarpDieActivity activity;
     int64_t since_ns; /* when the activity began */
-    /* on each activity, before since_ns */
+    /* time spent on each activity before since_ns */
     int64_t spent_ns[DIE_ACTIVITY__COUNT];
 } ScarpDieClock;
 
 enum { SCARP_CLOCK_SPENT_AT = offsetof(ScarpDieClock, spent_ns) };
 
 typedef struct {
-    int64_t mark_ns; /* the life until here is accounted for */
+    int64_t mark_ns; /* the command's life until then is accounted for */
     int64_t own_ns[OWN__COUNT];
     /* while queued: minus the die's spent_ns when it was queued */
     int64_t waited_ns[DIE_ACTIVITY__COUNT];

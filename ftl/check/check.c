@@ -1,5 +1,6 @@
 /*
- * The laws of the tables, checked from scratch. Each room checks its own.
+ * The laws (invariants) of the tables, checked from scratch. Each directory of
+ * ftl/ checks its own tables.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,7 +8,8 @@
 
 /*
  * True when this check is skipped. Recovery's scan is long and changes no
- * table, so only one of 16 events is checked meanwhile, drawn by the time.
+ * table, so only one of 16 events is checked meanwhile, drawn with the time as
+ * the seed.
  */
 static bool is_skipped(const ScarpDrive *drive)
 {

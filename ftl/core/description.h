@@ -38,7 +38,7 @@ enum {
  */
 typedef enum {
     PAIRED_NONE,   /* nothing: cells have one bit */
-    PAIRED_PAD, /* pages count when their cells are filled */
+    PAIRED_PAD, /* a page is done when its cells are filled */
     PAIRED_BACKUP, /* a page is copied before the next of its cells */
     PAIRED_PLP,    /* stored energy ends the program (plp_bytes) */
     PAIRED__COUNT
@@ -74,8 +74,8 @@ typedef struct {
     uint64_t command_ns;   /* command and address cycles on the channel */
     uint64_t channel_mts;  /* 10^6 bytes a second on an 8-bit bus */
     /* [nand] Switches are 0 or 1. */
-    uint64_t cell_bits;         /* and page types: 1 SLC, 2 MLC, 3 TLC, 4 QLC */
-    uint64_t layers;            /* of a block; tR, tPROG change linearly */
+    uint64_t cell_bits;         /* bits of a cell: 1 SLC, 2 MLC, 3 TLC, 4 QLC */
+    uint64_t layers; /* layers of a block; tR, tPROG change linearly */
     uint64_t layer_fastest_permille; /* factor of the first layer's times */
     uint64_t layer_slowest_permille; /* factor of the last layer's times */
     /* commands of the host on planes of a die run together */

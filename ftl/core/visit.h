@@ -1,11 +1,12 @@
 /*
- * Saves and loads the state of a drive in an image. A room lists its values
- * once, in a function that calls scarp_visit_…() for each. The same function
- * saves and loads them, so that the two cannot differ.
+ * Saves and loads the state of a drive in an image. Each directory of ftl/
+ * lists its values once, in a function that calls scarp_visit_…() for each. The
+ * same function saves and loads them, so that the two cannot differ. Values are
+ * little endian, without padding.
  *
- * Values are little endian, without padding. A value that is out of its range
- * while loading fails the visit. That value, and every later one, becomes the
- * least value allowed, so that callers need not check before the end.
+ * A value that is out of its range while loading fails the visit. That value,
+ * and every later one, becomes the least value allowed, so that callers need
+ * not check before the end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

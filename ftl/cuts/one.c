@@ -16,7 +16,7 @@ typedef struct {
     uint64_t cut, again;  /* again 0: power failed only once */
     int64_t failed_ns, at_ns; /* when power failed first, and last */
     CutsClass class;      /* the class of the last failure */
-    uint64_t torn, cmds;  /* torn pages; commands under way first */
+    uint64_t torn, cmds;  /* torn pages; commands cut off */
 } Cut;
 
 static uint64_t sum(const CutsWalk *walk, size_t field)

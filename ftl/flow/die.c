@@ -101,7 +101,8 @@ void scarp_flow_die_event(ScarpDrive *drive, uint32_t die)
         step(drive, die, what);
         return;
     }
-    scarp_flow_tell_phases(drive); /* before the commands are freed */
+    /* the lines below free the commands that observers see */
+    scarp_flow_tell_phases(drive);
     for (; ended; ended = mate) {
         mate = scarp_flash_unlink_mate(ended);
         scarp_flow_ended(drive, ended);

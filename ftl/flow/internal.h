@@ -101,9 +101,9 @@ typedef struct {
     const ScarpFlashCmd *read;
     /* the oldest with a page, of the host's units or of the mapping's */
     const ScarpFlashCmd *program;
-    /* a program that has no page now, or whose pad has none */
+    /* a program without a page now, or one that waits for a pad without one */
     const ScarpFlashCmd *pageless;
-    /* oldest of gc's, if a copy from another die waits */
+    /* gc's oldest command, if a copy from another die waits */
     const ScarpFlashCmd *copy;
     const ScarpFlashCmd *pad;  /* a program whose cells only a pad can fill */
     const ScarpFlashCmd *suspended;

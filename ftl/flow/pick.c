@@ -168,7 +168,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return CHOICE_MADE;
 }
 
-/* Takes a read, unless somebody is owed the turn. NULL: the die resumes. */
+/* Takes a read, unless somebody is owed the turn. NULL: no read goes next. */
 static ScarpFlashCmd *pick_suspended(ScarpDrive *drive, uint32_t die)
 {
     ScarpWaiting w;

@@ -134,7 +134,7 @@ bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job);
 /*
  * Starts a collection, or a merge, in the plane. Returns false if one runs
  * there already, if there is no victim, or if RAM has no room for the mapping
- * entries that it would change.
+ * entries that the collection would change.
  */
 bool scarp_gc_start(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
 /*
@@ -378,7 +378,7 @@ uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *job,
                               uint32_t channel);
 /*
  * Returns plane if it is the victim's own, or has room. Otherwise returns the
- * next plane with room, or the victim's own, and counts that.
+ * next plane with room, or the victim's own, and adds 1 to gc_fallback_units.
  */
 uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGcJob *job,
                              uint32_t plane);

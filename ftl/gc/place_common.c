@@ -30,9 +30,9 @@ uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *gc,
     uint32_t per_channel = drive->geo.n_planes / (uint32_t)drive->desc.channels;
 
     /*
-     * The victim's erases differ from one collection of a block to the next,
-     * and they are in an image. So the planes take turns, and a drive that
-     * starts from an image goes on in the same order.
+     * The planes take turns by the number of the victim's erases, which grows
+     * from one collection of the block to the next. Images have that number, so
+     * a drive that starts from an image goes on in the same order.
      */
     return channel * per_channel +
            (gc->plane + scarp_media_erases(drive, gc->victim)) % per_channel;

@@ -4,14 +4,16 @@
  * these are, by their hotness.
  *
  * Choices where the paper is open: the search starts from an even spread, and
- * moves a page only when D falls. (The printed test, u < 0, also moves on
- * ties, which ties=1 does. With an idle channel D would be 0 for a victim
- * whose pages stay where they are, and nothing would be parallel.) When the
- * victim's own channel reads least of all, D is least if every page stays on
- * it, which is the baseline: only the limit of iterations then keeps the
- * spread. The limit's default is the middle of 1 to 1,024, which were swept
- * (docs/papers/paragc.md). A channel writes its share in one of its planes,
- * t_i = v_i T (equation 4). The planes take turns, victim by victim.
+ * moves a page only when D falls; D is for how long the paper expects reads to
+ * be suspended. (The printed test, u < 0, also moves on ties, which ties=1
+ * does. With an idle channel D would be 0 for a victim whose pages stay where
+ * they are, and nothing would be parallel.) When the victim's own channel reads
+ * least of all, D is least if every page stays on it, which is the baseline:
+ * only the limit of iterations then keeps the spread. The limit's default is
+ * the middle of 1 to 1,024, which were swept (docs/papers/paragc.md).
+ *
+ * A channel writes its share in one of its planes, t_i = v_i T (equation 4).
+ * The planes take turns, victim by victim.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,10 +38,10 @@ typedef struct {
 typedef struct {
     Ring ring[MAX_CHANNELS];
     uint16_t *sketch;    /* [SKETCH_ROWS][width]: counters as last written */
-    uint32_t *halved;    /* [SKETCH_ROWS][width]: halvings at that time */
+    uint32_t *halved; /* [SKETCH_ROWS][width]: halvings when it was written */
     uint32_t halvings;   /* number of halvings so far */
     uint64_t reads;      /* reads since the last halving */
-    uint8_t *channel_of; /* [plane][unit of its victim]: where it goes */
+    uint8_t *channel_of; /* [plane][unit of its victim]: channel it goes to */
 } ParaGc;
 
 static uint32_t channel_of_plane(const ScarpDrive *drive, uint32_t p)
@@ -187,8 +189,8 @@ static uint64_t suspended(const uint64_t *s, const uint32_t *v, uint32_t n,
 }
 
 /*
- * Implements line 1, "Generate an arrangement", as parameter `start` says: the
- * paper leaves that open.
+ * Implements line 1 of Algorithm 1, "Generate an arrangement", as parameter
+ * `start` says: the paper leaves that open.
  */
 static void first_arrangement(ScarpDrive *drive, uint32_t own, uint32_t pages,
                               uint32_t *v)
@@ -362,7 +364,10 @@ static const ScarpParam params[] = {
                            "limit of Algorithm 1 (lambda)", 0, 100000, 32 },
     [PARAM_SLOT_US] = { "slot", "us", "a slot of the service-rate rings, of 16",
                         1, 1000000000, 100000 },
-    /* With 2 bytes each the counters take the 238.4 KB of §III-B. */
+    /*
+     * Five rows of 24412 counters of 2 bytes are the 238.4 KB of the paper's
+     * §III-B.
+     */
     [PARAM_WIDTH] = { "width", "counters", "of each of the sketch's five rows",
                       16, 1 << 24, 24412 },
     [PARAM_HOT] = { "hot", "reads", "estimate from which a page is hot", 1,

@@ -36,7 +36,8 @@ bool scarp_gc_has_room(ScarpDrive *drive, uint32_t p, uint32_t victim)
     }
     if (*refused != SCARP_NONE && (scarp_map_changes_nothing(drive) ||
                                    !host_in_need(drive, *refused))) {
-        *refused = SCARP_NONE; /* all room is free, or no program waits there */
+        /* all room is free, or no program waits for it */
+        *refused = SCARP_NONE;
     }
     waiter = *refused == SCARP_NONE ? NULL : host_in_need(drive, *refused);
     behind = waiter && p != *refused &&

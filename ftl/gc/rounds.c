@@ -277,7 +277,7 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
     ScarpGcJob *job = scarp_gc_job(drive, plane);
     ScarpRounds *rounds = rounds_of(drive);
 
-    if (scarp_gc_awaits_erase(drive, job)) { /* that erase comes first */
+    if (scarp_gc_awaits_erase(drive, job)) { /* the awaited erase comes first */
         scarp_mark_if(drive, erase_with_next_round, erases && pages);
         rounds->pages[plane] = pages;
         pages = 0;

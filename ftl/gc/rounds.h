@@ -20,7 +20,7 @@ typedef struct {
     uint32_t *at_die;   /* [die]: how many of its planes plane[] has */
     ScarpGcRound *open; /* [n_planes]: the answer of scarp_gc_rounds() */
     bool *next; /* [plane]: a round was opened that follows the awaited erase */
-    uint32_t *pages;    /* [plane]: pages granted for that round */
+    uint32_t *pages;    /* [plane]: pages granted for the round of next[] */
     /* [plane]: pages granted to the job that have not begun to move */
     uint32_t *granted;
     /* [plane]: the lpn that the job makes room for, or SCARP_NONE */

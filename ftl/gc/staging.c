@@ -154,7 +154,7 @@ void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
     ScarpPacker *map = &drive->gc.map_packer[job->plane];
 
     if (scarp_packer_count(map)) {
-        emit(drive, map, job->plane); /* the plane has no other job */
+        emit(drive, map, job->plane); /* all its units are this job's */
         return;
     }
     /*

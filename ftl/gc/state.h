@@ -32,7 +32,7 @@ typedef struct {
  * copied, the job erases the victim.
  */
 struct ScarpGcJob {
-    ScarpOrigin origin; /* GC, or PREMIGRATE: pages only, no erase */
+    ScarpOrigin origin; /* GC; or PREMIGRATE, which erases nothing */
     bool running;
     bool begun;     /* its first flash command has started */
     bool erasing;
@@ -54,7 +54,8 @@ struct ScarpGcJob {
     /* LPNs of the SCARP_GC_LINE units before PPN line_end (gc/job.c) */
     uint32_t line[SCARP_GC_LINE];
     uint32_t line_end;
-    uint32_t fetched_end; /* entries of units before it have been prefetched */
+    /* mapping entries of the units before this PPN have been prefetched */
+    uint32_t fetched_end;
 };
 
 typedef struct {

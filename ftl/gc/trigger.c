@@ -206,7 +206,8 @@ uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks)
                      ? collect_now(drive, p)
                      : scarp_gc_start(drive, p, SCARP_ORIGIN_GC);
         /*
-         * The die looks again, as its pacing may have to grant the first step.
+         * The die looks for work again, as its pacing may have to grant the
+         * first step.
          */
         scarp_nand_kick(drive, scarp_plane_die(drive, p));
     }

@@ -35,7 +35,7 @@ typedef struct {
 
 typedef struct {
     ScarpCmd *oldest, *lowest;
-    ScarpCmd *next; /* with the lowest address from next_byte on */
+    ScarpCmd *next; /* the one with the lowest address from next_byte on */
 } Seen;
 
 static int64_t param_ns(const ScarpDrive *drive, int param)

@@ -32,7 +32,7 @@ static int kind_of(const ScarpCmd *cmd)
 /* The waiting commands of one kind, as a pick needs them. */
 typedef struct {
     ScarpCmd *oldest, *late; /* the oldest; the oldest that is late */
-    ScarpCmd *next;          /* with the lowest address from next_byte on */
+    ScarpCmd *next; /* the one with the lowest address from next_byte on */
 } Seen;
 
 static int64_t late_ns(const ScarpDrive *drive, const ScarpCmd *cmd)
@@ -112,10 +112,10 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 }
 
 /*
- * From its late time on, each batch of cmd's kind begins with a late command
- * that is older, or with cmd itself. Between two batches of writes are at most
- * writes_starved batches of reads. With writes_starved=0, reads may wait as
- * long as writes come, as in Linux.
+ * From the time on at which cmd is late, each batch of its kind begins with a
+ * late command that is older, or with cmd itself. Between two batches of writes
+ * are at most writes_starved batches of reads. With writes_starved=0, reads may
+ * wait as long as writes come, as in Linux.
  */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger G_GNUC_UNUSED)

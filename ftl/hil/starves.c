@@ -24,7 +24,8 @@ void scarp_hil_starves_anew(ScarpDrive *drive)
 }
 
 /*
- * Counts that cmd passes `older`. `before` commands wait that are older still.
+ * Counts that cmd passes `older`. `before` is the number of waiting commands
+ * that are older still.
  */
 static void pass(const ScarpDrive *drive, ScarpCmd *older, const ScarpCmd *cmd,
                  uint64_t before)

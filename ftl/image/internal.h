@@ -24,7 +24,8 @@ typedef struct {
     uint32_t version;
     uint32_t n_sections;
     uint64_t file_bytes;
-    uint8_t digest[IMAGE_DIGEST_BYTES]; /* of head (zeroes here) and table */
+    /* MD5 of head (zeroes here) and table */
+    uint8_t digest[IMAGE_DIGEST_BYTES];
 } ImageHead;
 
 /* ---- file.c ------------------------------------------------------------ */

@@ -307,7 +307,7 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
         }
     }
     if (scarp_plane_translation_blocks(drive, p) >
-        drive->geo.translation_blocks) { /* with the open block */
+        drive->geo.translation_blocks) { /* the open block is one of them */
         scarp_visit_fail(visit, "plane %u has %u blocks of translation units; "
                          "at most %u are allowed", p,
                          scarp_plane_translation_blocks(drive, p),

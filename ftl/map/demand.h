@@ -85,7 +85,7 @@ typedef struct {
 typedef struct {
     Work *work;          /* NULL: the unit is not in RAM */
     uint32_t dirty; /* the first of the unit's dirty entries, or SCARP_NONE */
-    uint32_t updates; /* moved units without a cached entry */
+    uint32_t updates; /* number of moved units without a cached entry */
     uint32_t batch_next; /* next of a collection's batch */
     uint32_t queue_next; /* next of the queue for writing */
     bool batched, queued;
@@ -102,7 +102,7 @@ typedef struct {
 typedef struct {
     uint64_t units;   /* units programmed since the last checkpoint began */
     uint64_t number;  /* number of the last checkpoint that began */
-    uint64_t journal; /* seq of the journal's first block */
+    uint64_t journal; /* seq of the first block that recovery must scan */
     uint32_t left;    /* translation units still to be written */
     /* sealing: the unit that ends the checkpoint is being written */
     bool running, sealing;

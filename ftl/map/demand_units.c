@@ -6,8 +6,10 @@
  * Flash cannot be written in parts, so a translation unit on flash is read
  * before it is changed and written. It stays in RAM until its program has
  * ended. An entry that changes after the contents were copied is dirty again.
- * Several translation units fill a page. Each has a plane of its own, with
- * blocks for translation units only, so host data cannot take its room.
+ *
+ * Several translation units fill a page. Each belongs to one plane, and lies
+ * there in blocks that have translation units only, so host data cannot take
+ * their room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

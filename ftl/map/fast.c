@@ -130,7 +130,8 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
     if (may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)) {
         left += drive->geo.units_per_block;
     }
-    return n + n_ahead <= left; /* any page on its way may go there */
+    /* any page on its way may go to these log blocks */
+    return n + n_ahead <= left;
 }
 
 /* ---- Merges ------------------------------------------------------------- */

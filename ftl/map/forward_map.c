@@ -93,7 +93,8 @@ static void move_contents(ScarpDrive *drive, uint32_t from, uint32_t to)
 bool scarp_map_relocate(ScarpDrive *drive, uint32_t lpn, uint32_t from,
                         uint32_t to)
 {
-    scarp_media_copy_version(drive, from, to); /* it keeps its version */
+    /* the copy keeps the unit's version */
+    scarp_media_copy_version(drive, from, to);
     scarp_media_set_lpn(drive, to, lpn);
     if (scarp_contents_kept(drive)) {
         move_contents(drive, from, to);

@@ -27,7 +27,8 @@ typedef struct {
 typedef struct {
     uint32_t oldest, newest; /* the ends of the list of log blocks */
     uint32_t n_logs;
-    uint32_t sequential;     /* FAST's, which is in no list, or SCARP_NONE */
+    /* FAST's sequential log block (in no list), or SCARP_NONE */
+    uint32_t sequential;
 } ScarpLogPlane;
 
 typedef struct {
@@ -174,7 +175,7 @@ typedef struct {
     uint32_t log;    /* pages of lpn's logical block that go to a log block */
     /* data blocks that are opened for other logical blocks */
     uint32_t others_data;
-    /* log blocks that are opened for them, if each has its own */
+    /* log blocks opened for other logical blocks, if each has its own */
     uint32_t others_log;
 } ScarpLogAhead;
 

@@ -38,7 +38,8 @@ typedef enum {
  */
 typedef enum {
     QUEUE_READS, QUEUE_PROGRAMS, QUEUE_GC,
-    QUEUE_MAP, /* programs of translation units: their blocks are apart */
+    /* programs of translation units, which have blocks of their own */
+    QUEUE_MAP,
     QUEUE__COUNT
 } ScarpQueueKind;
 
@@ -123,7 +124,8 @@ G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==
 enum { WAIT_GC, WAIT_ANY, WAIT__COUNT };
 
 typedef struct {
-    uint32_t head, tail; /* die * 2 + (ahead); SCARP_NONE: empty */
+    /* waiters: die * 2 (current) or die * 2 + 1 (ahead); SCARP_NONE: empty */
+    uint32_t head, tail;
 } ScarpChannelQueue;
 
 typedef struct {

@@ -10,8 +10,8 @@
 
 #ifdef SCARP_CHECKED
 /*
- * True when a waiting read could suspend the current command, limits aside.
- * Only marks (counters of rare states, in checked builds) ask this.
+ * True when a waiting read could suspend the current command if no limit
+ * forbade it. Only marks (counters of rare states, in checked builds) ask this.
  */
 static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 {

@@ -22,8 +22,8 @@ typedef struct ScarpStripe ScarpStripe;
 
 /*
  * A stripe in the controller's RAM, for one of two ends: to make its parity, or
- * to rebuild a page that the host reads from the others (parent). In the bits
- * of have and wanted, bit i is the i-th page of the stripe; the parity is the
+ * to rebuild one of its pages for a read of the host (parent). In the bits of
+ * have and wanted, bit i is the i-th page of the stripe; the parity is the
  * last.
  */
 struct ScarpStripe {

@@ -33,7 +33,7 @@ typedef struct {
 
 /* CmdLogRow.order: number of the submission (it may wrap), and two flags. */
 #define CMDLOG_ORDER_MASK 0x3fffffffu
-/* always set: at submit_ns, events first */
+/* always set: events at submit_ns were processed before the submission */
 #define CMDLOG_EVENTS_FIRST (1u << 30)
 #define CMDLOG_FUA (1u << 31)
 

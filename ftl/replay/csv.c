@@ -336,7 +336,7 @@ bool csv_parse(const CsvFormat *csv, char *text, TraceRecord *record,
     char *field[MAX_COLUMN], nothing[] = "";
     uint32_t n = split_at(text, csv, field);
 
-    record->op = csv->op; /* unless the table has a column for it */
+    record->op = csv->op; /* a column of operations would replace it */
     /*
      * Blanks at the end of a line have been stripped, and with them columns
      * that were empty.

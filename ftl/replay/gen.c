@@ -109,8 +109,9 @@ static const Preset presets[] = {
     HPDC18("src1_2", 746, 19558),  HPDC18("usr_0", 596, 41882),
     HPDC18("web_0", 701, 30618),
     /*
-     * usr0's 27 s, and mds1's 93 % of reads (9 % by its counts), are misprints.
-     * The presets use the mean of the other traces, and the ratio as printed.
+     * The table's mean interval of usr0 (27 s), and its share of reads of mds1
+     * (93 %, or 9 % by the table's counts), are misprints. The presets use the
+     * mean of the other traces, and the share as printed.
      */
     PREGC("usr0", 596, 41882, 40000),   PREGC("src0", 887, 8294, 44863),
     PREGC("ts0", 824, 8602, 38800),     PREGC("rsrch0", 907, 11162, 42186),
@@ -170,7 +171,7 @@ typedef struct {
     uint8_t *stream; /* [place of a rank]; NULL: one stream, or no ranks */
     uint64_t units;  /* units of align bytes in the footprint */
     uint64_t random;
-    uint64_t random_urgent; /* apart, so that deadlines change no request */
+    uint64_t random_urgent; /* its own, so that deadlines change no request */
     uint64_t sent;
     int64_t now_ns;
     uint64_t in_phase;  /* requests left in the burst or the pause */

@@ -160,8 +160,8 @@ struct ScarpTimeline {
     GHashTable *described; /* uuids of tracks that are described */
     GArray *lanes;         /* sorted by end */
     bool granted;          /* the names of grants are interned */
-    uint32_t group;        /* its number among joined timelines */
-    char *name;            /* of its group, or NULL */
+    uint32_t group;        /* number of this timeline among joined ones */
+    char *name; /* name of this timeline among joined ones, or NULL */
 };
 
 static uint64_t track_uuid(const ScarpTimeline *t, TrackKind kind,
@@ -170,7 +170,9 @@ static uint64_t track_uuid(const ScarpTimeline *t, TrackKind kind,
     return ((uint64_t)t->group << KIND_BITS | kind) << 32 | index;
 }
 
-/* Arrows of joined timelines are apart, too. */
+/*
+ * Returns the id of a command's flow (an arrow), unique among joined timelines.
+ */
 static uint64_t flow_id(const ScarpTimeline *t, uint64_t cmd_seq)
 {
     return (uint64_t)t->group << 48 | (cmd_seq + 1);
@@ -511,7 +513,7 @@ void scarp_timeline_group(ScarpTimeline *t, uint32_t number, const char *name)
     t->group = number;
     g_free(t->name);
     t->name = g_strdup(name);
-    /* the group is another sequence: it needs the names anew */
+    /* each group is a packet sequence of its own, which needs the names, too */
     g_byte_array_set_size(t->out, 0);
     intern_names(t);
 }

@@ -24,8 +24,7 @@ bool scarp_turns_init(ScarpDrive *drive, const ScarpConfig *config,
                       GError **error);
 void scarp_turns_clear(ScarpDrive *drive);
 /*
- * Multiplies the passer's limit by n, a number that only the waiter's room
- * knows.
+ * Multiplies the passer's limit by n, a number that turns itself does not know.
  */
 void scarp_turns_scale(ScarpDrive *drive, ScarpPasser passer, uint64_t n);
 

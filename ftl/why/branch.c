@@ -1,5 +1,6 @@
 /*
- * A branch, from the change at its instant to the line of output about it.
+ * A branch of a run: makes its change at the instant, runs on until the
+ * commands have ended, and writes a line about what became of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,8 +12,8 @@
 #include <errno.h>
 
 /*
- * A row that counts for the branch: its command was under way at the instant,
- * or is submitted in the window.
+ * A row that the branch compares: its command was under way at the instant, or
+ * is submitted in the window.
  */
 typedef struct {
     int64_t submit_ns, complete_ns; /* in the branch; 0: not yet */
@@ -20,8 +21,8 @@ typedef struct {
 } Row;
 
 /*
- * The drive's free blocks, collections and relocated units. The branch's line
- * compares them before and after the window.
+ * The drive's free blocks, collections and relocated units. The member "owed"
+ * of the branch's line is computed from these before and after the window.
  */
 typedef struct {
     uint64_t free_blocks, gc_runs, moved_units;
@@ -31,7 +32,7 @@ typedef struct {
     Rerun *run;
     const WhyEpisode *episode;
     const WhySurvey *survey;
-    guint first, n_rows; /* rows that count: first to first + n_rows - 1 */
+    guint first, n_rows; /* rows compared: first to first + n_rows - 1 */
     Row *row;            /* [n_rows] */
     guint rest;          /* rows of these that have not ended */
     guint asked_rest;    /* commands asked for that have not ended */
@@ -353,7 +354,7 @@ static void tell_asked(const Branch *b, FILE *out)
 }
 
 /*
- * Sums over the rows that count, of the recorded run (fact) and of the branch.
+ * Sums over the compared rows, of the recorded run (fact) and of the branch.
  * They tell which commands became slower.
  */
 typedef struct {

@@ -1,5 +1,6 @@
 /*
- * Chooses commands, and joins those behind one chain of collections.
+ * Chooses the commands that are asked about, and joins into an episode those
+ * that waited behind one chain of collections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -38,10 +38,10 @@ typedef struct {
     uint64_t seed;
     uint32_t drives;
     uint32_t threads;        /* 0: one a drive */
-    uint32_t depth;          /* requests outstanding in each */
+    uint32_t depth;          /* requests outstanding in each thread */
     uint32_t drive_slots;    /* most I/O on a drive at once, without a cache */
     int64_t host_ns;         /* a thread's time for a request */
-    bool zipf;               /* exponent 1; else uniform */
+    bool zipf;               /* Zipf's law, exponent 1; else uniform */
     uint32_t read_permille;
     uint32_t request_bytes;  /* a page, or a divisor of one */
     uint32_t fill_permille; /* part of each drive that is aged and addressed */
@@ -54,7 +54,7 @@ typedef struct {
     uint64_t barrier_every;
     int64_t turn_ns;         /* length of a turn */
     uint32_t turn_drives;    /* drives that collect at a time */
-    uint32_t turn_free_blocks; /* up to which a turn collects, in each plane */
+    uint32_t turn_free_blocks; /* a turn collects up to so many, per plane */
 } SimOptions;
 
 /* ---- workload.c -------------------------------------------------------- */

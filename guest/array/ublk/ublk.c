@@ -293,8 +293,8 @@ int ublk_stop(Ublk *u)
 void ublk_remove(Ublk *u)
 {
     /*
-     * The device is deleted when nobody has it open. The ring has closed it a
-     * moment ago.
+     * The driver deletes the device when nobody has it open any more. All
+     * commands of the serving ring have ended.
      */
     if (u->device >= 0) {
         close(u->device);
