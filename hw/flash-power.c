@@ -149,7 +149,7 @@ void nvme_flash_wake(NvmeFlash *flash)
     bool waited = flash->power.wants_rest;
 
     rest_no_more(flash);
-    /* the controller may have been made after the namespaces */
+    /* sets the revision of controllers that were made after the namespaces */
     flash_health_say_firmware(flash);
     if (waited) {
         /*

@@ -1,6 +1,7 @@
 /*
  * PaGC: when one plane of a die is due, all planes of the die collect, so that
- * none of them stands still (Shahidi et al. 2016, parallel garbage collection).
+ * none of them idles while another collects (Shahidi et al. 2016, parallel
+ * garbage collection).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

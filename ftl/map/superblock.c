@@ -259,7 +259,8 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
         uint32_t valid = scarp_block_valid(drive, b);
 
         /*
-         * The host still writes to the current block, so it is not reclaimed.
+         * The host still writes to the current block, so it is not reclaimed
+         * while it has a valid page.
          */
         if (b == super->current && has_room(drive, b) && valid) {
             continue;

@@ -404,7 +404,10 @@ int main(int argc, char **argv)
         return argc == 2 ? abandon(o.remove) : usage(argv[2]);
     }
     if (o.record && o.keep) {
-        /* data of a killed server is written before a record can begin */
+        /*
+         * dirty pages that a killed server left are written before a record can
+         * begin
+         */
         fprintf(stderr, "array-ublk: --record: excludes --keep\n");
         return 1;
     }
