@@ -441,7 +441,7 @@ typedef enum {
 typedef struct {
     /* flash commands whose array works, by kind */
     uint32_t reads, erases;
-    /* programs among them, by origin */
+    /* programs whose array works, by origin */
     uint32_t programs[SCARP_ORIGIN_PARITY + 1];
     uint32_t suspended;
     uint32_t collections;             /* planes that collect */
@@ -533,15 +533,17 @@ typedef struct {
     uint64_t copybacks;             /* pages moved inside their plane */
     uint64_t premigrated_units;     /* relocated ahead of a collection */
     uint64_t wear_runs;             /* victims taken to level wear */
-    uint64_t bad_blocks;            /* set aside, now */
+    uint64_t bad_blocks;            /* bad blocks at present */
     uint64_t gc_window_ns;          /* plane time of dies that collect */
-    uint64_t gc_shared_ns; /* part of it: host commands on other planes */
+    /* part of gc_window_ns: host commands on other planes */
+    uint64_t gc_shared_ns;
     uint64_t gc_fallback_units;     /* not placed where the scheme wanted */
     uint64_t parity_page_programs;
     uint64_t parity_page_reads; /* pages read to make parity */
     uint64_t reconstructed_reads;   /* served by the rest of their stripe */
-    uint64_t reconstruction_page_reads; /* the pages read for them */
-    uint64_t reconstruction_refusals; /* reads that waited instead */
+    uint64_t reconstruction_page_reads; /* pages read for these reads */
+    /* reads that waited for their die instead */
+    uint64_t reconstruction_refusals;
     uint64_t gc_forced_runs;        /* victims collected out of turn */
     uint64_t record_writes;         /* records of deallocations, changed */
     uint64_t switch_merges;         /* of ftl.mapping=block, superblock, fast */
@@ -549,10 +551,10 @@ typedef struct {
     uint64_t full_merges;
     uint64_t map_hits;              /* units whose entry was cached */
     uint64_t map_misses;
-    uint64_t map_evictions;         /* entries that made room for others */
+    uint64_t map_evictions;         /* entries evicted for others */
     uint64_t map_page_reads;        /* translation units read */
     uint64_t map_page_programs;     /* pages of translation units */
-    uint64_t map_written_units;     /* translation units in them */
+    uint64_t map_written_units;     /* translation units in these pages */
     uint64_t map_ram_bytes; /* of the modelled controller */
     uint64_t missed_reads;          /* completed after their deadlines */
     uint64_t missed_writes;

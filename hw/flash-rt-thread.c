@@ -54,7 +54,9 @@
 /* Usual time from the call of completed() until the guest sees a completion. */
 #define TELL_NS 1600
 
-/* The first length of a poll for commands, once such a poll would have paid. */
+/*
+ * The first idle_ns, after a sleep that a poll for commands would have avoided.
+ */
 #define FIRST_POLL_NS 2000
 
 struct FlashThread {

@@ -162,8 +162,8 @@ static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
 
 /*
  * Returns how many blocks of a plane must be left over beside its data: the
- * trigger's free blocks, the open blocks of the streams and of GC, a block that
- * a policy may set aside, and recovery's block.
+ * trigger's free blocks, the open blocks of the streams and of GC, an aligned
+ * block (WRITE_ALIGNED), and recovery's block.
  */
 static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 {

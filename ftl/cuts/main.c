@@ -161,9 +161,9 @@ static bool walk_begin(CutsWalk *walk, const Run *run, bool judged,
 
 /* Results of the first repetition. */
 typedef struct {
-    CutsSample *sample; /* of the moments that --count chooses from */
+    CutsSample *sample; /* sample of the moments that --count chooses from */
     uint64_t moments;
-    bool is_volatile;   /* of each drive: they are alike */
+    bool is_volatile;   /* equal for all drives */
     uint64_t bytes;
 } Survey;
 

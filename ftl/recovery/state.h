@@ -22,7 +22,7 @@
 #include "map/state.h"
 
 typedef enum {
-    RECOVERY_READY, /* the drive is ready: the host is let in */
+    RECOVERY_READY, /* recovery is over: host commands may begin */
     RECOVERY_SCAN,  /* spare areas are read */
     RECOVERY_MEND,  /* planes gain free blocks by copies and erases */
 } ScarpRecoveryStep;

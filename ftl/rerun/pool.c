@@ -23,7 +23,7 @@ struct RerunPool {
     uint32_t at_once;
     FILE *out;
     const char *key;
-    GPtrArray *children; /* in the order in which they began */
+    GPtrArray *children; /* Child, in the order in which they began */
 };
 
 RerunPool *rerun_pool_new(uint32_t at_once, FILE *out, const char *key)

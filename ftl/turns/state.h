@@ -32,7 +32,7 @@ typedef enum {
 
 typedef struct {
     uint64_t last;   /* the count is for waiters up to this sequence number */
-    uint64_t passed; /* others that went before them since the count began */
+    uint64_t passed; /* how often others went before these waiters */
 } ScarpTurnCount;
 
 /* A count that one waiter carries along from queue to queue. */

@@ -16,7 +16,7 @@ typedef enum { EACH_ONCE, EACH_DIE_PLANE, EACH_PLANE, EACH_ENTRY } Each;
 
 typedef struct {
     const char *passer, *waiter, *owed; /* the words of docs/model.md */
-    Scope scope; /* each of these has a count */
+    Scope scope; /* a count for each die, channel, drive or waiter */
     uint32_t most; /* the limit; 0: controller.reads_first_limit */
     Each each;
     /*

@@ -34,7 +34,7 @@ typedef struct {
     const WhySurvey *survey;
     guint first, n_rows; /* rows compared: first to first + n_rows - 1 */
     Row *row;            /* [n_rows] */
-    guint rest;          /* rows of these that have not ended */
+    guint rest;          /* compared rows that have not ended */
     guint asked_rest;    /* commands asked for that have not ended */
     guint n_ended;       /* completions so far, those before the instant too */
     /* when a completion first differs from the run's; NEVER */
@@ -45,7 +45,7 @@ typedef struct {
     Owed before, after;
     FILE *cmd_log, *gc_log, *trace;
     ScarpTimeline *timeline;
-    ScarpObserver shown; /* the timeline's, or nothing */
+    ScarpObserver shown; /* the timeline's observer, or an empty one */
 } Branch;
 
 const char *why_kind_name(WhyKind kind)
