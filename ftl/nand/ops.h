@@ -381,7 +381,7 @@ ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
     (1u << QUEUE_READS | 1u << QUEUE_PROGRAMS | 1u << QUEUE_MAP)
 
 /*
- * Takes cmd, which is the first of its plane's queue of that kind, out of it.
+ * Takes cmd out of its plane's queue of that kind. cmd must be the first there.
  */
 ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd,
                                ScarpQueueKind kind);

@@ -257,7 +257,8 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
         return track_uuid(t, TRACK_DRIVE, 0);
     case TRACK_LANE:
         /*
-         * Perfetto joins tracks of one name, so all rows of commands have it.
+         * Perfetto joins tracks that have the same name, so all rows of
+         * commands have this one.
          */
         *name = g_strdup("commands");
         return track_uuid(t, TRACK_HOST, 0);
