@@ -225,7 +225,10 @@ void flash_cmds_forget(NvmeFlash *flash);
 
 /* ---- Functions of flash-power.c ------------------------------------------ */
 void flash_power_init(NvmeFlash *flash);
-/* Drops pending power cuts, as the guest is gone. */
+/*
+ * Drops pending power cuts, and the pending end of a shutdown, as the guest is
+ * gone.
+ */
 void flash_power_stop(NvmeFlash *flash);
 void flash_power_clear(NvmeFlash *flash);
 /*

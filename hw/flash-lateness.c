@@ -38,7 +38,7 @@ static const char *const realtime_fields[] = {
     "all_late_p99_ns", "all_late_p99_9_ns", "all_late_max_ns",
     /* priority of the thread (SCHED_FIFO); 0: none */
     "realtime_priority",
-    /* polls that ran out although the lock's holder was on the thread's core */
+    /* polls that ran out while the lock's holder was on the thread's core */
     "realtime_lost_polls",
 };
 enum { WORDS = ARRAY_SIZE(realtime_fields) };

@@ -48,7 +48,7 @@ typedef struct {
     int64_t behind_ns;   /* lateness of events that were later than bound_ns */
     uint64_t sleeps;
     uint64_t priority;   /* granted by the host */
-    /* polls that ran out because the lock's holder was on the thread's core */
+    /* polls that ran out while the lock's holder was on the thread's core */
     uint64_t lost_polls;
 } FlashThreadUse;
 

@@ -26,7 +26,7 @@ bool job_parse(const char *text, uint32_t *depth, uint64_t *rate,
 
 /*
  * Runs until every job has ended, or for options->max_ns. Of the other options
- * only rows is used.
+ * only rows and lines are used.
  */
 bool jobs_run(ScarpDrive *drive, Job *jobs, uint32_t n_jobs,
               const ReplayOptions *options, ReplayResult *result,
