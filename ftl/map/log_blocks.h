@@ -79,9 +79,9 @@ void scarp_logs_clear(ScarpDrive *drive);
  */
 uint64_t scarp_logs_group_blocks(const ScarpDrive *drive);
 /*
- * Returns how many log blocks the plane has room for. The other blocks are one
- * data block for each logical block, and one free block. A full merge needs the
- * free block for its copies.
+ * Returns how many log blocks the plane has room for. The other blocks are the
+ * bad ones, recovery's, one data block for each logical block, and one free
+ * block. A full merge needs the free block for its copies.
  */
 uint32_t scarp_logs_room(const ScarpDrive *drive, uint32_t plane);
 /*
