@@ -82,8 +82,9 @@ bool image_fail(const ScarpImage *image, GError **error, const char *format,
 void image_put_pages(ImageWriter *writer, ScarpDrive *drive);
 /*
  * image_read_pages() reads the states of pages (erased, programmed, torn) after
- * the LPNs. image_check_pages() compares them with how many pages of each block
- * are written, when the blocks have been loaded.
+ * the LPNs. When the blocks have been loaded, image_check_pages() compares the
+ * states with how many pages of each block are written, and checks that each
+ * unit is in a page that may have it.
  */
 bool image_read_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
 bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
