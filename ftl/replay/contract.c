@@ -17,7 +17,7 @@
 typedef struct {
     ScarpOp op;
     bool fua;
-    bool durable; /* durable at its end: FUA, or no cache */
+    bool durable; /* durable at its end: FUA, or no volatile cache */
     int64_t submit_ns, complete_ns; /* complete_ns: -1 while under way */
     /* sectors that it writes: first to end - 1 */
     uint64_t first, end;

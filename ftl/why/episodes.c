@@ -134,7 +134,7 @@ static int by_instant(gconstpointer a, gconstpointer b)
 /*
  * Sets the instant, if it is not given, and the end of the window. The window
  * is twice as long as the episode and at least 100 ms, so that it shows the
- * collections that a branch only delayed.
+ * collections that a branch only delayed; but it ends when the run has ended.
  */
 static void set_times(WhyEpisode *episode, const WhySurvey *survey,
                       const RerunRecord *record)
