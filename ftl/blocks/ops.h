@@ -14,7 +14,7 @@ bool scarp_blocks_init(ScarpDrive *drive, const ScarpConfig *config,
                        GError **error);
 void scarp_blocks_clear(ScarpDrive *drive);
 
-/* Returns the block's record. Only the inline functions below use it. */
+/* Returns the block's record. Only ftl/blocks uses this function. */
 static inline ScarpBlock *scarp_block_record(const ScarpDrive *drive,
                                              uint32_t block)
 {

@@ -2,7 +2,7 @@
  * PreGC (pregc §4): while the system is idle and few blocks are free, valid
  * pages of the next victim move one at a time, before it must be collected.
  *
- * Three choices where the paper is open:
+ * Choices where the paper is open:
  *
  * - The paper says that migration proceeds while the victim's share of valid
  *   pages is below T_page, and also that migration is to leave a few pages.

@@ -26,7 +26,9 @@ struct ScarpMappingOps {
      */
     uint32_t can;
     /*
-     * Each function below may be NULL. A mapping stores its own state in
+     * Each function below may be NULL; but a mapping with MAP_PLACES_PAGES must
+     * have room, open and wrote, and one with MAP_MERGES must have plan, begin,
+     * source_page, target and finish. A mapping stores its own state in
      * drive->map.state.
      */
     bool (*init)(ScarpDrive *drive, GError **error);

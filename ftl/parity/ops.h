@@ -13,7 +13,10 @@ bool scarp_parity_init(ScarpDrive *drive, const ScarpConfig *config,
                        GError **error);
 void scarp_parity_clear(ScarpDrive *drive);
 
-/* All functions below are only for drives with parity. */
+/*
+ * All functions below are only for drives with parity, but for
+ * scarp_parity_may_hold() and scarp_parity_read().
+ */
 static inline bool scarp_has_parity(const ScarpDrive *drive)
 {
     return drive->parity.width;
