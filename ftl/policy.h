@@ -1,9 +1,10 @@
 /*
  * Policies: what a scheme may choose, one table of functions for each axis.
  *
- * A policy is one file with one table, which policies.h declares and the list
- * of drive/scheme.c names. The policy's state (state_size bytes, zeroed) and
- * its parameters belong to the drive: two drives in one process share nothing.
+ * A policy is one table in a file of ftl/. policies.h declares the table, and
+ * the list of drive/scheme.c names it. The policy's state (state_size bytes,
+ * zeroed) and its parameters belong to the drive: two drives in one process
+ * share nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

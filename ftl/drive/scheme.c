@@ -14,7 +14,7 @@
 /*
  * All policies that a user may name. A policy that is not listed here is used
  * only if one of these brings it along (ScarpPolicy.brings). A new policy is
- * added here, and nowhere else in the core.
+ * added here and to policies.h, and nowhere else in the core.
  */
 static const ScarpPolicy *const policies[] = {
     &scarp_hil_noop.policy,

@@ -1,6 +1,7 @@
 /*
  * The limits, which say how often somebody may go before a waiter, and
- * scarp_turn_passed(), the only function that counts against them.
+ * scarp_turn_passed(), which counts against them. Counts that waiters carry
+ * along (ScarpOwnCount) are in turns/ops.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -52,8 +52,8 @@ typedef struct {
      */
     uint32_t flying;
     /*
-     * Used by hios_rooms() alone. asked: the function computes this die's
-     * room_ns.
+     * Members that hios_rooms() computes; policy.c uses room_ns for its grants.
+     * asked: the function computes this die's room_ns.
      */
     bool asked;
     uint32_t plane;    /* the plane of the die's first round */

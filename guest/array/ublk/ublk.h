@@ -34,8 +34,8 @@ typedef struct {
 } Ublk;
 
 /*
- * All functions return 0 or an errno, and *what says which step failed.
- * UBLK_REFUSED: nothing was tried, and *what says why.
+ * Functions that return an int return 0 or an errno, and *what says which step
+ * failed. UBLK_REFUSED: nothing was tried, and *what says why.
  */
 #define UBLK_REFUSED (-1)
 
