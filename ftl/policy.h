@@ -163,7 +163,10 @@ typedef struct {
 typedef enum {
     TURN_HOST, /* the host's; a collection's if no other can run */
     TURN_GC,   /* a collection's; the host's if no other can run */
-    /* a collection's; the host's only when the die's collections have ended */
+    /*
+     * a collection's command; the host's only when the die's collections have
+     * ended
+     */
     TURN_HELD,
 } ScarpTurn;
 

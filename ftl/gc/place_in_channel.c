@@ -1,7 +1,7 @@
 /*
  * Relocated units stay in their channel: the Baseline that paragc §IV names. As
- * under ParaGC, a victim's pages are read into RAM first, and the channel
- * writes them in one of its planes, which take turns by victims.
+ * under ParaGC, a victim's pages are read into RAM first. The channel writes
+ * them in one of its planes; the planes take turns, victim by victim.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -399,8 +399,8 @@ void scarp_round_ended(ScarpDrive *drive, ScarpGcJob *job)
     rounds->next[plane] = false;
     rounds->granted[plane] = 0;
     /*
-     * The next job may begin otherwise, such as by request, and then serves no
-     * lpn.
+     * The plane's next job may begin without a round, for example by request.
+     * Such a job serves no lpn.
      */
     rounds->lpn[plane] = SCARP_NONE;
     /*

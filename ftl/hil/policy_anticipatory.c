@@ -108,7 +108,10 @@ static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
     };
 }
 
-/* Goes on with the batch, or begins one of the other kind. */
+/*
+ * Goes on with the current batch of reads or writes, or begins a batch of the
+ * other kind.
+ */
 static void turn(const ScarpDrive *drive, Anticipatory *state,
                  const Seen seen[2])
 {
@@ -193,7 +196,8 @@ static void arrived(ScarpDrive *drive, const ScarpCmd *cmd)
     if (cmd->op == SCARP_OP_READ && state->ended) {
         state->ended = false;
         /*
-         * A sample counts as 16 waits at most, so that the mean recovers soon.
+         * A longer sample counts as 16 * wait_ns, so that one pause of the host
+         * does not spoil the mean for long.
          */
         add(&state->think_ns, MIN(scarp_time_ns(drive) - state->end_ns,
                                   16 * wait_ns));

@@ -124,7 +124,10 @@ G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==
 enum { WAIT_GC, WAIT_ANY, WAIT__COUNT };
 
 typedef struct {
-    /* waiters: die * 2 (current) or die * 2 + 1 (ahead); SCARP_NONE: empty */
+    /*
+     * first and last waiter: die * 2 (the die's current command) or die * 2 + 1
+     * (ahead); SCARP_NONE: none
+     */
     uint32_t head, tail;
 } ScarpChannelQueue;
 

@@ -67,8 +67,8 @@ bool scarp_stripe_known(const ScarpDrive *drive, uint32_t lpn,
  */
 bool scarp_stripe_is_empty(const ScarpDrive *drive, uint32_t index);
 /*
- * Queues a read of lpn's page, whose data is then added to the stripe's sum.
- * Only `bytes` bytes of the page cross the channel.
+ * Queues a read of lpn's page, whose data is then added to the stripe's
+ * exclusive or. Only `bytes` bytes of the page cross the channel.
  */
 void scarp_stripe_read(ScarpDrive *drive, ScarpStripe *stripe, uint32_t lpn,
                        uint32_t bytes);

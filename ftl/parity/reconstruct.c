@@ -204,8 +204,8 @@ static bool serve(ScarpDrive *drive, ScarpFlashCmd *cmd)
 }
 
 /*
- * Called when a die begins to collect. Reads that wait there are rebuilt where
- * that is sooner than to wait for the collection.
+ * Called when a die begins to collect. Each read that waits for the die is
+ * rebuilt instead, if that is faster than to wait for the collection.
  */
 static void gc_start(ScarpDrive *drive, ScarpGcJob *job)
 {

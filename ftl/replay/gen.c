@@ -200,8 +200,9 @@ static uint64_t draw_units(Generator *gen, uint64_t mean_bytes)
 }
 
 /*
- * Returns the place of a rank. The odd factor permutes the ranks, so that hot
- * parts are spread all over the drive.
+ * Returns the place of a rank. The odd factor spreads hot parts all over the
+ * drive. It gives each rank a place of its own if n is a power of two, as it is
+ * for all but small drives.
  */
 static uint32_t place_of(const Zipf *zipf, uint64_t rank)
 {
@@ -262,7 +263,7 @@ static void rank_streams(Generator *gen)
     uint64_t all = zipf->cumulative[zipf->n - 1];
 
     gen->stream = g_new0(uint8_t, zipf->n);
-    /* the hottest rank last: it wins a place that two ranks share */
+    /* ranks may share a place: the hottest comes last, so it sets the stream */
     for (uint32_t rank = zipf->n; rank-- > 0;) {
         uint64_t hotter = rank ? zipf->cumulative[rank - 1] : 0;
         uint64_t class = (unsigned __int128)hotter * gen->p.streams / all;

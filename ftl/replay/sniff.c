@@ -26,12 +26,13 @@
  */
 #define LONGEST_MS 60000
 /*
- * A longest length of this or more is in bytes: in sectors it would be 2 MiB.
+ * If a trace's longest request has at least this length, the length is probably
+ * in bytes: in sectors it would be 2 MiB.
  */
 #define LARGE 4096
 /*
- * A longest length of this or more is in bytes: no block layer asks for as many
- * sectors, which would be 32 MiB.
+ * If a trace's longest request has at least this length, the length is in bytes
+ * for certain: no block layer asks for as many sectors, which would be 32 MiB.
  */
 #define TOO_LARGE 65536
 

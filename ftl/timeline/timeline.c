@@ -356,8 +356,9 @@ static bool wanted(const ScarpTimeline *t, int64_t begin_ns)
 /*
  * Chooses the row (lane) in which a host command is drawn, such that commands
  * of a row do not overlap. Of the rows whose last command ended before this one
- * began, the row that ended latest is taken. Commands come in the order of
- * their ends, so there are never more rows than commands in flight.
+ * began, the row that ended latest is taken. The function gets commands in the
+ * order in which they ended, so there are never more rows than commands in
+ * flight.
  */
 static uint32_t take_lane(ScarpTimeline *t, const ScarpCmd *cmd)
 {

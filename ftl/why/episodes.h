@@ -24,10 +24,10 @@ GArray *why_slowest(const RerunRecord *record, guint n, int64_t from_ns,
 GArray *why_numbered(const RerunRecord *record, char **orders, GError **error);
 
 /*
- * Returns an array of WhyEpisode, in the order of their instants. at_ns: the
- * instant of all episodes; SCARP_TIME_NEVER: each instant is a nanosecond
- * before the chain begins, or before the command. NULL, with *error set: a
- * command had ended at at_ns.
+ * Returns an array of WhyEpisode, in the order of their instants. at_ns is the
+ * instant of all episodes. If it is SCARP_TIME_NEVER, the instant of each is a
+ * nanosecond before its chain begins, or, without a chain, before its command
+ * is submitted. NULL, with *error set: a command had ended at at_ns.
  */
 GArray *why_episodes(const WhySurvey *survey, const RerunRecord *record,
                      int64_t at_ns, GError **error);

@@ -118,8 +118,8 @@ uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
  */
 uint64_t array_device_number(const ArrayLabel *label, uint64_t drawn);
 /*
- * True when the device may go on. last: as array_run_device() returns it.
- * False: error says why not.
+ * True when the block device of a killed server may go on to serve the array.
+ * last: as array_run_device() returns it. False: error says why not.
  */
 bool array_device_goes_on(uint64_t device, const ArrayLabel *label,
                           uint64_t last, char *error);

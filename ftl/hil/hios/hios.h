@@ -59,7 +59,7 @@ typedef struct {
     uint32_t plane;    /* the plane of the die's first round */
     int64_t begin_ns;  /* time of all that the die has to do now */
     int64_t before_ns; /* begin_ns, plus the work of queued commands so far */
-    int64_t room_ns;
+    int64_t room_ns;   /* time for GC at the die, see hios_rooms() */
 } HiosDie;
 
 typedef struct {

@@ -81,8 +81,8 @@ static void tell(ScarpDrive *drive, const ScarpCmd *cmd, uint32_t plane,
 }
 
 /*
- * Grants as much of the round as its die's room_ns suffices for. The grant is
- * made in the slack of cmd.
+ * Grants erases and page moves of the round, as many as fit into its die's
+ * room_ns. The grant is reported for cmd, whose slack gives the time.
  */
 static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
                   const ScarpGcRound *round)
@@ -150,9 +150,10 @@ static bool may_pass(const ScarpDrive *drive, const HiosRecord *record)
 }
 
 /*
- * Returns the first command that needs no round which has to wait for another
- * round, or that may not be passed over. Returns the first of all if the queue
- * is full, or if there is no such command.
+ * Returns the first command that can go in the present round: it needs no round
+ * that has to wait for another round, or no other command may pass it any more.
+ * Returns the first of all if the queue is full, or if there is no such
+ * command.
  */
 static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
 {

@@ -35,9 +35,9 @@ bool array_ring_init(struct io_uring *ring, const ArrayRingPlace *place,
  */
 void array_ring_check(int code);
 /*
- * Submits the only entry of a ring, and waits for its end even if signals
- * interrupt the wait. Returns the entry's result, or a negative errno of the
- * ring.
+ * Submits the only entry of a ring, and waits for its completion even if
+ * signals interrupt the wait. Returns the entry's result, or a negative errno
+ * of the ring.
  */
 int array_ring_finish(struct io_uring *ring);
 /* Returns a free entry. If none is free, submits the prepared entries first. */

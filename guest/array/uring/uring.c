@@ -22,7 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Number of entries that are submitted even if nobody waits for their ends. */
+/*
+ * Number of waiting entries at which array_uring_run() submits them, urgent or
+ * not.
+ */
 #define BATCH 8
 
 struct ArrayUring {
@@ -123,7 +126,7 @@ static void take_from_threads(ArrayUring *u)
     }
 }
 
-/* Passes the end of an entry to the caller, to the threads, or to the core. */
+/* Passes a completion to the caller, to the threads, or to the core. */
 static void look(ArrayUring *u, const struct io_uring_cqe *cqe)
 {
     if (cqe->user_data < ARRAY_URING_COMMANDS) {
@@ -156,8 +159,9 @@ static void take(ArrayUring *u)
 
 /*
  * True when entries on the ring must be submitted now. A kernel without
- * IORING_SETUP_DEFER_TASKRUN adds ends to the ring at any time, and so nobody
- * learns when a drive has run out of I/O: with such a kernel no entry may wait.
+ * IORING_SETUP_DEFER_TASKRUN posts completions at any time, so the thread does
+ * not notice at once that a drive has run out of I/O: with such a kernel no
+ * entry may wait.
  */
 static bool is_urgent(const ArrayUring *u)
 {
@@ -165,8 +169,8 @@ static bool is_urgent(const ArrayUring *u)
                          io_uring_sq_ready(&u->ring));
 }
 
-/* True when the kernel has ends that it adds to the ring at the next call. */
-static bool ends_held_back(const ArrayUring *u)
+/* True when the kernel has completions that it posts only at the next call. */
+static bool completions_held_back(const ArrayUring *u)
 {
     return __atomic_load_n(u->ring.sq.kflags, __ATOMIC_RELAXED) &
            IORING_SQ_TASKRUN;
@@ -181,11 +185,11 @@ static void hand_over(ArrayUring *u)
 void array_uring_run(ArrayUring *u)
 {
     if (is_urgent(u) || io_uring_sq_ready(&u->ring) >= BATCH ||
-        ends_held_back(u)) {
+        completions_held_back(u)) {
         hand_over(u);
     }
     take(u);
-    /* an end may have led to I/O for a drive that had no other */
+    /* a completion may have led to I/O for a drive that had no other */
     if (is_urgent(u)) {
         hand_over(u);
     }
@@ -193,7 +197,7 @@ void array_uring_run(ArrayUring *u)
 
 /*
  * Prepares the core's thread for sleep. True: when a drive's thread has ended
- * I/O, the ring gets an end. False: I/O has ended already.
+ * I/O, the ring gets a completion. False: I/O has ended already.
  */
 static bool listen_to_threads(ArrayUring *u)
 {
@@ -264,7 +268,7 @@ static bool make_memory(ArrayUring *u, char *error)
                                            failed(error, "cache_bytes", ENOMEM);
 }
 
-/* Submits a request while there is no other, and waits for its end. */
+/* Submits a request while there is no other, and waits until it has ended. */
 static int finish(ArrayUring *u, ArrayRequest *request)
 {
     submit(u, request);

@@ -102,11 +102,11 @@ void array_uring_run(ArrayUring *uring);
 void array_uring_wait(ArrayUring *uring);
 /*
  * Returns the ring, for commands of the caller's own. array_uring_wait()
- * submits them, and calls options.ended() for each end. That function may
- * submit requests, but must not wait.
+ * submits them, and calls options.ended() for each completion. That function
+ * may submit requests, but must not wait.
  */
 struct io_uring *array_uring_ring(ArrayUring *uring);
-/* Returns the next ended request, in the order of their ends, or NULL. */
+/* Returns the request that ended first of those not returned yet, or NULL. */
 ArrayRequest *array_uring_reap(ArrayUring *uring);
 
 #endif /* ARRAY_URING_H */
