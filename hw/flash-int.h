@@ -313,9 +313,9 @@ char *flash_realtime_json(FlashRealtime *rt, char *engine);
 /* Returns the arrival time of the NVMe command that hw/nvme is starting. */
 int64_t flash_realtime_arrival_ns(FlashRealtime *rt);
 /*
- * flash_realtime_ending() and flash_realtime_ended() stand before and after the
- * call that tells the owner of cmd that cmd has ended. Between the two an NVMe
- * request may end, and hw/nvme takes its stamp from cmd. The engine may be some
+ * flash_realtime_ending() is called before the owner of cmd is told that cmd
+ * has ended, flash_realtime_ended() after that. Meanwhile an NVMe request may
+ * end, and hw/nvme takes the request's stamp from cmd. The engine may be some
  * microseconds ahead of the clock, so cmd may have ended early; the guest is
  * told no earlier than cmd->complete_ns.
  */

@@ -676,7 +676,7 @@ void flash_thread_pause(FlashThread *thread, bool pause)
     atomic_store(&thread->paused, pause);
     wake(thread);
     if (pause) {
-        /* taking the lock waits for the end of a run that goes on */
+        /* the lock is free only when no run of the engine is under way */
         flash_thread_lock(thread);
         flash_thread_unlock(thread);
     }

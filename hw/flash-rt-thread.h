@@ -88,12 +88,12 @@ bool flash_thread_may_use(int cpu);
 FlashThread *flash_thread_new(const FlashThreadConfig *config);
 /*
  * Pauses the thread, or lets it go on. When a pause returns, no run of the
- * engine goes on. A new thread is paused.
+ * engine is under way. A new thread is paused.
  */
 void flash_thread_pause(FlashThread *thread, bool pause);
 /*
- * Stops the thread. Returns when a run of the engine and a call of completed()
- * that go on have ended, so the caller must hold no lock that they wait for.
+ * Stops the thread. Waits for a run of the engine and a call of completed()
+ * that are under way, so the caller must hold no lock that they wait for.
  */
 void flash_thread_stop(FlashThread *thread);
 void flash_thread_free(FlashThread *thread);

@@ -8,8 +8,8 @@
 #include "stat/ops.h"
 
 /*
- * Addresses are drawn AHEAD writes early, so that the processor's cache has
- * what a write needs: the mapping's entry is prefetched at once, and,
+ * Random addresses are chosen AHEAD writes early, so that the processor's cache
+ * has what a write needs: the mapping's entry is prefetched at once, and,
  * BLOCK_AHEAD writes before its use, the record of the block that the entry
  * names.
  */

@@ -54,7 +54,7 @@ enum { SCARP_CLOCK_SPENT_AT = offsetof(ScarpDieClock, spent_ns) };
 typedef struct {
     int64_t mark_ns; /* the command's life until then is accounted for */
     int64_t own_ns[OWN__COUNT];
-    /* while queued: minus the die's spent_ns when it was queued */
+    /* while queued: minus the die's spent_ns at the moment of queuing */
     int64_t waited_ns[DIE_ACTIVITY__COUNT];
 } ScarpAccount;
 

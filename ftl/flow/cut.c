@@ -211,8 +211,8 @@ static void burn_unpaired(ScarpDrive *drive)
 void scarp_flow_cut(ScarpDrive *drive)
 {
     /*
-     * Sequence numbers seed the draw, and not the time: so a drive that goes on
-     * from an image is cut as the original drive is.
+     * The random numbers are seeded with sequence numbers, not with the time:
+     * so a drive that goes on from an image is cut as the original drive is.
      */
     uint64_t random = scarp_random_state(scarp_seed(drive) +
                                          scarp_seq_count(drive));

@@ -2,8 +2,8 @@
  * Generated workloads: one generator, whose parameters a name presets.
  *
  * Sizes are uniform from one to twice the mean less one, in units of align
- * bytes. The fraction of the mean is drawn, so that the average size is exactly
- * the mean. Gaps between requests are uniform from 0 to twice the mean.
+ * bytes. The mean is rounded up or down at random, such that the average size is
+ * exactly the mean. Gaps between requests are uniform from 0 to twice the mean.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -47,14 +47,14 @@ typedef enum {
  * not heard of that run has missed nothing.
  *
  * Somebody may put all drives back to an earlier time together. Their runs then
- * count on from there, and a number is used twice. So each run draws an id,
+ * count on from there, and a number is used twice. So each run has a random id,
  * which tells such runs apart.
  */
 typedef struct {
     uint8_t array[16]; /* as in the drive's label */
     uint64_t state;    /* 2 * number of this run, + 1 when it serves */
     uint64_t served; /* until this run serves: the last run that did; 0: none */
-    uint64_t id;       /* drawn for this run; 0: older programs */
+    uint64_t id;       /* random, made for this run; 0: older programs */
     uint64_t served_id; /* until this run serves: id of the last that did */
     /*
      * The number of the block device on which the last run served; 0: that
@@ -110,11 +110,12 @@ uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
 
 /*
  * Returns the number that the ublk driver keeps with the array's block device:
- * one half names the array, the other half is drawn. The number tells whether a
- * device that a killed server left behind may go on. The driver sends the
- * writes of such a device again, and file systems on it do not know what was
- * written by another device since. So only the array's last device may go on.
- * Older programs drew nothing, and gave all devices of an array one number.
+ * one half names the array, the other half is random. The number tells whether
+ * a device that a killed server left behind may serve the array again. The
+ * driver sends the writes of such a device once more, and file systems on it do
+ * not know what was written by another device since. So only the device that
+ * served the array last may go on. Older programs had no random half: they gave
+ * all devices of an array one number.
  */
 uint64_t array_device_number(const ArrayLabel *label, uint64_t drawn);
 /*

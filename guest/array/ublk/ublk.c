@@ -170,8 +170,8 @@ int ublk_number(Ublk *u, uint32_t id, uint64_t *number, const char **what)
 /*
  * Checks that the device to be recovered is this array's, has its size and has
  * the queue that this program serves. The device may have changed since its
- * number was read, and another array's data under a mounted file system would
- * destroy that.
+ * number was read. A file system mounted on it would be destroyed if another
+ * array served it.
  */
 static int check_device(Ublk *u, const UblkSize *size, const char **what)
 {

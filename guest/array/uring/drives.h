@@ -18,7 +18,7 @@ typedef struct {
     uint32_t newest[ARRAY_MAX_DRIVES];
     ArrayRuns runs;
     uint64_t device; /* ArrayRun.device of the last run that served */
-    uint64_t id; /* id drawn for the run that begins */
+    uint64_t id; /* random id of the run that begins */
 } ArrayDrives;
 
 /* ---- drives.c ---------------------------------------------------------- */

@@ -95,8 +95,8 @@ static int claim(const char *path, int flags)
 }
 
 /*
- * Unlocks and closes the file. A process that was forked meanwhile may have the
- * file open, too, so closing it would not unlock it.
+ * Unlocks and closes the file. Closing alone would not unlock it, if a process
+ * that was forked meanwhile has the file open, too.
  */
 static void release(int fd)
 {
