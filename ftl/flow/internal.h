@@ -101,7 +101,7 @@ typedef struct {
     const ScarpFlashCmd *read;
     /* the oldest with a page, of the host's units or of the mapping's */
     const ScarpFlashCmd *program;
-    /* a program without a page now, or one that waits for a pad without one */
+    /* a program that has no page now, or that waits for a pad which has none */
     const ScarpFlashCmd *pageless;
     /* gc's oldest command, if a copy from another die waits */
     const ScarpFlashCmd *copy;

@@ -150,9 +150,9 @@ static bool empty(int fd, size_t bytes)
 }
 
 /*
- * True when path ends in FRESH. A cache that serves must not have such a name:
- * it would be the new cache of a server of the path without FRESH, and be
- * overwritten.
+ * True when path ends in FRESH. No cache that serves may have such a name: a
+ * server whose path is the same without FRESH would make its new cache under
+ * that name, and overwrite the file.
  */
 static bool is_fresh(const char *path)
 {
