@@ -15,6 +15,7 @@ from scarplib.errors import UserError, nearest
 
 # Units that may follow a number, and how many of what the option counts each is.
 THOUSANDTHS: Mapping[str, int] = {"%": 10}
+KIBS: Mapping[str, int] = {"K": 1 << 10, "KiB": 1 << 10}
 MIBS: Mapping[str, int] = {"M": 1, "MiB": 1, "G": 1 << 10, "GiB": 1 << 10, "T": 1 << 20}
 SECONDS: Mapping[str, int] = {"s": 1, "min": 60, "h": 3600}
 MICROSECONDS: Mapping[str, int] = {"us": 1, "µs": 1, "ms": 1000, "s": 10**6}

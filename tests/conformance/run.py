@@ -26,6 +26,7 @@ import debian  # noqa: E402
 import suites  # noqa: E402
 import verdicts  # noqa: E402
 from scarplib.build.qemu import QemuBuild, ensure_qemu  # noqa: E402
+from scarplib.drive.controller import HostView  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import user_packages, vm  # noqa: E402
 from scarplib.guest.image import ensure_image, ensure_modules, kernel_config  # noqa: E402
@@ -112,7 +113,7 @@ def _scarp_drive(namespaces: tuple[int, ...], virtual: bool) -> vm.FlashDrive:
     return vm.FlashDrive(
         description=DEVICE,
         overrides=f"geometry.blocks_per_plane={rows}",
-        namespaces=namespaces,
+        view=HostView(sizes=namespaces),
         clock=None if virtual else "realtime",
     )
 

@@ -44,6 +44,7 @@ from scarplib.build.kselftest import SELFTESTS, ensure_kselftest  # noqa: E402
 from scarplib.build.qemu import VARIANTS, ensure_qemu  # noqa: E402
 from scarplib.device_logs import command_log, gc_log  # noqa: E402
 from scarplib.drive import age  # noqa: E402
+from scarplib.drive.controller import HostView  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest import vm  # noqa: E402
 from scarplib.guest.image import ensure_image, ensure_modules  # noqa: E402
@@ -89,7 +90,7 @@ MAPPINGS = {
     "superblock": "",
     "fast": "",
 }
-HALVES = (4 << 20, 0)
+HALVES = HostView(sizes=(4 << 20, 0))
 COMBINATIONS = ("gc-vic+pgc", "pregc+gftl", "paragc+pregc", "dynamic+gc-z+pgc", "ttflash+pregc")
 SCHEMES = ("baseline", "ideal")
 BROKEN = "a broken mapping is caught by fio --verify"
@@ -193,7 +194,7 @@ def suite(scheme: str) -> Outcome:
                 description=DEVICE,
                 scheme=scheme,
                 overrides="ftl.streams=2",
-                handles=2,
+                view=HostView(handles=2),
                 cmd_log=placed,
             ),
         ],
@@ -294,15 +295,15 @@ def every_scheme() -> Outcome:
         _program("schemes.sh", SCARP_SCHEMES=" ".join(names), SCARP_ONCE=once),
         drives=[
             # Aged, so that the first scheme has to collect, too.
-            vm.FlashDrive(description=DEVICE, overrides=TURNS, namespaces=HALVES, age=900),
+            vm.FlashDrive(description=DEVICE, overrides=TURNS, view=HALVES, age=900),
             vm.FlashDrive(
                 description=DEVICE,
                 scheme="dynamic",
                 overrides=PACKED,
-                namespaces=HALVES,
+                view=HALVES,
                 age=900,
             ),
-            vm.FlashDrive(description=DEVICE, overrides=STRIPED, namespaces=HALVES, age=900),
+            vm.FlashDrive(description=DEVICE, overrides=STRIPED, view=HALVES, age=900),
         ],
         cpu_limit=1200,
     )
@@ -325,7 +326,7 @@ def every_mapping() -> Outcome:
 
 def in_use() -> Outcome:
     """The collection on drives that somebody uses: it is skipped, and writes nothing."""
-    drives = [vm.FlashDrive(description=DEVICE, overrides=TURNS, namespaces=HALVES)] * 2
+    drives = [vm.FlashDrive(description=DEVICE, overrides=TURNS, view=HALVES)] * 2
     return _plain_ktap(_run("in-use", "sh /scarp/in_use.sh\n", drives=drives))
 
 

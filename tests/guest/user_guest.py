@@ -150,6 +150,60 @@ def everything() -> Outcome:
     return good, _notes(f"{log}\n{json.dumps([system, found['script'], found['block']])}")
 
 
+# Three namespaces of blocks of 4 KiB and zones of 4 MiB, on a kernel with queues that are polled:
+# zones are filled and read back, and the second time reset before; other namespaces keep zeroes.
+_VIEWED = """set -e
+[ $SCARP_NS1 = $SCARP_DEV ]
+for drive in $SCARP_NS1 $SCARP_NS2 $SCARP_NS3; do
+    cd /sys/class/block/${drive#/dev/}
+    echo "$(cat queue/logical_block_size queue/zoned queue/chunk_sectors size)" | tr '\\n' ' '
+done >$SCARP_OUT/seen
+ls /dev | grep -c 'nvme0n[0-9]*$' >$SCARP_OUT/number
+cat /proc/cmdline >$SCARP_OUT/arguments
+cat /sys/module/nvme/parameters/poll_queues >$SCARP_OUT/polled
+fio --name=zones --filename=$SCARP_NS2 --zonemode=zbd --direct=1 --thread --ioengine=io_uring \\
+    --hipri=1 --iodepth=4 --rw=write --bs=64k --size=16m --loops=2 --verify=crc32c \\
+    --verify_fatal=1 --do_verify=1 --max_open_zones=2 --eta=never
+for drive in $SCARP_NS1 $SCARP_NS3; do
+    dd if=$drive bs=1M count=16 | tr -d '\\0' | wc -c
+done >$SCARP_OUT/others
+"""
+
+
+def viewed() -> Outcome:
+    """Namespaces, their blocks and zones, and the kernel's own words, by the command's options."""
+    folder = _fresh("user-viewed")
+    (folder / "script").write_text(_VIEWED)
+    status, said = _scarp(
+        folder / "out",
+        *("--script", str(folder / "script"), "--age", "0", "--namespaces", "3"),
+        *("--block-bytes", "4096", "--zoned", "4M", "--kernel-args", "nvme.poll_queues=2 own=word"),
+    )
+    if status:
+        return False, _notes(said)
+    files = folder / "out" / "baseline" / "files"
+    left = {path.name: path.read_text().strip() for path in files.iterdir()}
+    found = json.loads((folder / "out" / "summary.json").read_text())
+    stats = found["schemes"]["baseline"]["stats"]
+    seen = left["seen"].split()
+    good = seen[:3] == seen[4:7] == seen[8:11] == ["4096", "host-managed", "8192"]
+    # Equal shares in whole zones; the last one has what is over.
+    sizes = [int(seen[i]) for i in (3, 7, 11)]
+    good = good and sizes[0] == sizes[1] <= sizes[2] < sizes[0] + 3 * 8192
+    good = good and not any(size % 8192 for size in sizes)
+    good = good and left["number"] == "3" and left["polled"] == "2"
+    good = good and left["arguments"].endswith(" nvme.poll_queues=2 own=word")
+    good = good and left["others"].split() == ["0", "0"]
+    good = good and stats["write_bytes"] == 32 << 20 and stats["deallocates"] > 0
+    settings = found["manifest"]["settings"]
+    good = good and [settings[name] for name in ("namespaces", "block_bytes", "zone_bytes")] == [
+        3,
+        4096,
+        4 << 20,
+    ]
+    return good and "own=word" in settings["kernel_args"], _notes(f"{said}\n{left}\n{sizes}")
+
+
 def failing() -> Outcome:
     """A script that fails: a line, the status, and what it had left."""
     folder = _fresh("user-failing")
@@ -202,6 +256,7 @@ TESTS = [
     ("PostgreSQL as its own user, of Debian's packages", postgres),
     ("SQLite as an ordinary user", sqlite),
     ("the user's own kernel, packages, file system and script", everything),
+    ("three namespaces of 4 KiB blocks and zones, and polled queues", viewed),
     ("a script of the user's that fails", failing),
     *user_terminal.TESTS,
 ]

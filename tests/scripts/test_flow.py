@@ -24,6 +24,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 import synthetic  # noqa: E402
 from scarplib import cli  # noqa: E402
 from scarplib.drive import image_file, start  # noqa: E402
+from scarplib.drive.controller import HostView  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest.job import Job, task_text  # noqa: E402
 from scarplib.runs import determinism, manifest, run  # noqa: E402
@@ -328,7 +329,7 @@ class Task(unittest.TestCase):
         self.assertNotIn("nvme", task_text(-2, flash=False))
         # A guest without handles gets the task that it always got.
         self.assertNotIn("SCARP_NG", text)
-        self.assertIn("export SCARP_NG=/dev/ng", task_text(-2, 900, placed=True))
+        self.assertIn("export SCARP_NG=/dev/ng", task_text(-2, 900, view=HostView(handles=2)))
 
     def test_the_jobs_range_is_what_the_image_holds(self) -> None:
         text = task_text(-2, start=image_file.DriveImage(16384, 5 * 16384))

@@ -20,9 +20,9 @@ def check_drive(
     overrides: str | None = None,
     seed: int = 1,
     image: Path | None = None,
-    handles: int = 0,
+    view: controller.HostView = controller.WHOLE,
 ) -> None:
-    """Let the engine itself judge description, image, scheme, overrides and handles."""
+    """Let the engine itself judge description, image, scheme, overrides and view."""
     if device and not device.is_file():
         raise UserError(f"--device: {device}: no such file")
     chosen = scheme_text.split(scheme)
@@ -37,13 +37,14 @@ def check_drive(
         options["age"] = str(age)
     if overrides:
         options["overrides"] = overrides.replace(",", ";")
-    # The drive needs no machine; handles are of its namespace, on a controller on a bus.
-    machine = "q35,accel=qtest" if handles else "none"
+    # The drive needs no machine; its namespaces are on a controller, which is on a bus.
+    seen = view != controller.WHOLE
+    machine = "q35,accel=qtest" if seen else "none"
     command = [str(qemu.binary), "-L", str(qemu.firmware_dir), "-machine", machine, "-nodefaults"]
     command += ["-display", "none", "-monitor", "stdio", "-S", "-device"]
     command.append("nvme-flash," + ",".join(f"{k}={v}" for k, v in options.items()))
-    if handles:
-        command += controller.arguments(0, handles=handles)
+    if seen:
+        command += controller.arguments(0, view)
     done = subprocess.run(
         command,
         input="quit\n",

@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 
+from scarplib.drive.controller import BLOCK_BYTES, HostView
 from scarplib.errors import UserError
-from scarplib.option_types import THOUSANDTHS, integer, one_scheme, own_file
+from scarplib.option_types import KIBS, MIBS, THOUSANDTHS, counted, integer, one_scheme, own_file
 from scarplib.paths import DEVICES
 
 # How full a drive is, in thousandths, of which nothing is said.
 AGE = 900
+# Of a zone of which no size is said.
+ZONE_BYTES = 16 << 20
 
 
 def _overrides(text: str) -> str:
@@ -70,6 +74,35 @@ def add_seed(parser: argparse.ArgumentParser, high: int) -> None:
     )
 
 
+def _one_of(numbers: Sequence[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} or {numbers[-1]}"
+
+
+def _block_bytes(text: str) -> int:
+    value = counted(text, KIBS)
+    if value not in BLOCK_BYTES:
+        raise UserError(f"--block-bytes: '{text}' is not {_one_of(BLOCK_BYTES)}")
+    return value
+
+
+def _zone_bytes(text: str) -> int:
+    mib = integer("--zoned", 1, 1 << 20, MIBS)(text)
+    if mib & (mib - 1):
+        raise UserError(f"--zoned: {mib} MiB is not a power of two, which Linux demands of zones")
+    return mib << 20
+
+
+def view_of(options: argparse.Namespace) -> HostView:
+    """What the host is to see of the drive, whose size is not known yet."""
+    in_files = getattr(options, "fs", None) or getattr(options, "mkfs", None)
+    if options.zoned and in_files:
+        name = "--mkfs" if hasattr(options, "mkfs") else "--fs"
+        raise UserError(f"{name}: excludes --zoned: it makes file systems without zones")
+    if options.namespaces > 1 and getattr(options, "trace", None):
+        raise UserError("--trace: excludes --namespaces: it finds commands by their place on one")
+    return HostView((0,) * options.namespaces, options.handles, options.block_bytes, options.zoned)
+
+
 def add_drive(parser: argparse.ArgumentParser, device: str) -> None:
     """What a guest's drive may be told; `device` names the usual description."""
     parser.add_argument(
@@ -87,6 +120,31 @@ def add_drive(parser: argparse.ArgumentParser, device: str) -> None:
         metavar="N",
         help="reclaim unit handles that the guest may place its writes by (FDP), at most "
         "ftl.streams; 0: no FDP (default: 0)",
+    )
+    parser.add_argument(
+        "--namespaces",
+        type=integer("--namespaces", 1, 64),
+        default=1,
+        metavar="N",
+        help="namespaces that share the drive, of equal sizes; a job and a script know them as "
+        "$SCARP_NS1, $SCARP_NS2 and so on (default: 1)",
+    )
+    parser.add_argument(
+        "--block-bytes",
+        type=_block_bytes,
+        default=512,
+        metavar="N",
+        help=f"logical block of the namespaces: {_one_of(BLOCK_BYTES)} (default: 512)",
+    )
+    parser.add_argument(
+        "--zoned",
+        nargs="?",
+        type=_zone_bytes,
+        const=ZONE_BYTES,
+        default=0,
+        metavar="MIB",
+        help="the namespaces are zoned, as QEMU's are, in zones of this size (default without a "
+        f"size: {ZONE_BYTES >> 20}); then --job is fio-jobs/zoned.fio unless given",
     )
     parser.add_argument(
         "--age",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from scarplib.build.qemu import QemuBuild
 from scarplib.device_logs import changes, log_page
-from scarplib.drive import image_file
+from scarplib.drive import controller, image_file
 from scarplib.errors import UserError, printable
 from scarplib.guest import block_trace, clock, fio_job, shipped, vm
 from scarplib.guest.image import GuestImage
@@ -57,7 +58,7 @@ class Job:
     age: int = 900
     seed: int = 1
     overrides: str | None = None
-    handles: int = 0
+    view: controller.HostView = controller.WHOLE
     smp: int = 1
     # None: its own, on the host's clock.
     cpu_shift: int | None = -2
@@ -87,22 +88,36 @@ def get_stats(name: str, control: str = "$SCARP_CTRL", realtime: bool = False) -
     return _GET_STATS.format(control=control, name=name, id=log_page.LOG_ID, size=size)
 
 
+def _namespaces(count: int) -> list[str]:
+    """The guest's lines that name each of several; the kernel finds them one after the other."""
+    if count == 1:
+        return []
+    names = [f"${{SCARP_DEV%1}}{number}" for number in range(1, count + 1)]
+    there = " && ".join(f"[ -b {name} ]" for name in names)
+    return [
+        f"tries=0; until {there}; do tries=$((tries + 1)); [ $tries -le 500 ]; usleep 10000; done",
+        *(f"export SCARP_NS{number}={name}" for number, name in enumerate(names, 1)),
+    ]
+
+
 def environment(
-    age: int = 0, start: image_file.DriveImage | None = None, placed: bool = False
+    age: int = 0,
+    start: image_file.DriveImage | None = None,
+    view: controller.HostView = controller.WHOLE,
 ) -> list[str]:
-    """The guest's lines by which a job knows the drive; `start`, `placed`: as in task_text()."""
-    lines = ["export SCARP_RESULTS=/results"]
+    """The guest's lines by which a job knows the drive; `start`, `view`: as in task_text()."""
+    lines = ["export SCARP_RESULTS=/results", *_namespaces(len(view.sizes))]
     if start:
         lines.append(f"export SCARP_UNIT={start.unit_bytes}")
     if start and start.used_bytes:
-        lines.append(f"export SCARP_AGED={start.used_bytes}")
+        lines.append(f"export SCARP_AGED={view.first_bytes(start.used_bytes)}")
     else:
         # Whole 4 KiB blocks of what ageing wrote; of a fresh drive, everything.
         lines.append(
             "export SCARP_AGED=$(( $(cat /sys/class/block/${SCARP_DEV#/dev/}/size)"
             f" / 8 * {(not start and age) or 1000} / 1000 * 4096 ))"
         )
-    if placed:
+    if view.handles:
         lines.append("export SCARP_NG=/dev/ng${SCARP_DEV#/dev/nvme}")
     return lines
 
@@ -112,18 +127,19 @@ def task_text(
     age: int = 0,
     flash: bool = True,
     start: image_file.DriveImage | None = None,
-    placed: bool = False,
+    view: controller.HostView = controller.WHOLE,
     switches_speed: bool = True,
     timed: bool = False,
 ) -> str:
     """The guest's script.  Without a flash device (the benchmark's stock drive): fio alone.
 
     `start`: the image that the drive begins from; otherwise it is `age` thousandths full.
-    `placed`: the job may place its writes, which only commands that are passed through can.
+    `view`: with handles the job may place its writes, which only commands that are passed through
+    can.
     `switches_speed`: only a drive whose queues are on the virtual clock can.  `timed`: it is asked
     which part of the job ran when.
     """
-    lines = ["set -e", *environment(age, start, placed)]
+    lines = ["set -e", *environment(age, start, view)]
     lines += [] if switches_speed else [_WAIT_LONGER]
     if flash:
         realtime = cpu_shift is None
@@ -142,12 +158,12 @@ def user_text(
     user: UserTask,
     age: int = 0,
     start: image_file.DriveImage | None = None,
-    placed: bool = False,
+    view: controller.HostView = controller.WHOLE,
     timed: bool = False,
 ) -> str:
     """The guest's script where something of it is the user's own; the rest as in task_text()."""
     begin = [f"echo '{MARK_BEGIN}'"]
-    lines = ["set -e", *environment(age, start, placed), *user.setup()]
+    lines = ["set -e", *environment(age, start, view), *user.setup()]
     lines += [set_speed(cpu_shift), *user.lay_out(), f"sh /scarp/{START}", *begin]
     failed = '{ head -n 1 /results/fio.json; echo "scarp-error: fio failed"; exit 1; }'
     lines += [
@@ -172,12 +188,17 @@ def start_text(realtime: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def check_job_file(path: Path, placed: bool = False, file_system: bool = False) -> fio_job.FioJob:
+def check_job_file(
+    path: Path, view: controller.HostView = controller.WHOLE, file_system: bool = False
+) -> fio_job.FioJob:
     """The job; what the guest could only find out after booting is said here."""
     job = fio_job.read(path)
     text = job.text
-    if "${SCARP_NG}" in text and not placed:
+    if "${SCARP_NG}" in text and not view.handles:
         raise UserError(f"--job: {path}: ${{SCARP_NG}} is for a drive with --handles")
+    wanted = max(map(int, re.findall(r"\$\{SCARP_NS(\d+)\}", text)), default=0)
+    if wanted > (len(view.sizes) if len(view.sizes) > 1 else 0):
+        raise UserError(f"--job: {path}: ${{SCARP_NS{wanted}}} is for a drive with --namespaces")
     if ("${SCARP_DIR}" in text) != file_system:
         if file_system:
             raise UserError(
@@ -186,7 +207,7 @@ def check_job_file(path: Path, placed: bool = False, file_system: bool = False) 
         raise UserError(f"--job: {path}: ${{SCARP_DIR}} is for a drive with --fs")
     if file_system:
         return job
-    if "${SCARP_DEV}" not in text and "${SCARP_NG}" not in text:
+    if not re.search(r"\$\{SCARP_(DEV|NG|NS\d+)\}", text):
         raise UserError(f"--job: {path}: no 'filename=${{SCARP_DEV}}': it would miss the drive")
     return job
 
@@ -206,7 +227,7 @@ def run_job(
         description=job.device,
         scheme=job.scheme,
         overrides=job.overrides,
-        handles=job.handles,
+        view=job.view,
         age=job.age,
         image=job.image,
         seed=job.seed,
@@ -219,17 +240,16 @@ def run_job(
     drive = on_clock(job.realtime, drive, folder=job.out)
     ran = fio_job.read(job.fio_job) if job.fio_job else None
     files: dict[str, Path | bytes] = ran.content() if ran else {}
-    placed = job.handles > 0
     timed = bool(ran and clock.wanted(ran.text))
     if job.user:
-        task = user_text(job.cpu_shift, job.user, job.age, start, placed, timed)
+        task = user_text(job.cpu_shift, job.user, job.age, start, job.view, timed)
         files |= {**job.user.content(), START: start_text(bool(job.realtime)).encode()}
     else:
         task = task_text(
             job.cpu_shift,
             job.age,
             start=start,
-            placed=placed,
+            view=job.view,
             switches_speed=job.virtual_queues,
             timed=timed,
         )
@@ -241,6 +261,7 @@ def run_job(
             task=task,
             files=files,
             memory_mib=job.user.memory_mib if job.user else vm.GuestRun.memory_mib,
+            kernel_args=job.user.kernel_args if job.user else "",
             smp=job.smp,
             accel=job.realtime.accel if job.realtime else None,
             idle_poll=bool(job.realtime and job.realtime.idle == "poll"),

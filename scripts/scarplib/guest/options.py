@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from scarplib.drive.options import add_drive
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable
 from scarplib.guest import realtime
 from scarplib.guest.file_system import chosen
 from scarplib.guest.realtime import ACCELERATORS, BOUND_US, IDLES, Clock
@@ -42,6 +42,17 @@ def _packages(text: str) -> list[str]:
     from scarplib.guest.user_packages import parse_names
 
     return parse_names(text)
+
+
+def _kernel_args(text: str) -> str:
+    # The kernel cuts its command line at 2048 characters, and what is behind "--" is init's.
+    words = text.split()
+    if len(text) > 1024 or not text.isascii() or not text.isprintable() or "--" in words:
+        raise UserError(
+            f"--kernel-args: {printable(text[:80])!r}: words of printable ASCII, 1024 characters "
+            "in all, without '--'"
+        )
+    return " ".join(words)
 
 
 def add_user(parser: argparse.ArgumentParser) -> None:
@@ -100,6 +111,13 @@ def add_user(parser: argparse.ArgumentParser) -> None:
         type=integer("--memory", 256, 1 << 20, MIBS),
         metavar="MIB",
         help="the guest's memory (default: 384 and what packages and files need)",
+    )
+    parser.add_argument(
+        "--kernel-args",
+        type=_kernel_args,
+        default="",
+        metavar="'WORD …'",
+        help="more words for the command line of the guest's kernel, such as nvme.poll_queues=2",
     )
 
 
@@ -177,6 +195,7 @@ def user_of(options: argparse.Namespace, file_systems: list[str]) -> User | None
         kernels=tuple(None if name == "debian" else Path(name) for name in options.kernel),
         modules=options.modules,
         memory_mib=options.memory,
+        kernel_args=options.kernel_args,
         file_systems=tuple(chosen(file_systems, options.mount_options, options.trim)),
         trace=getattr(options, "trace", None) is not None,
     )
@@ -195,6 +214,8 @@ def job_of(options: argparse.Namespace, several: int | None) -> Path | None:
         return given
     if options.fs:
         return FIO_JOBS / "database.fio"
+    if options.zoned:
+        return FIO_JOBS / "zoned.fio"
     default: Path | None = options.default_job
     return default or FIO_JOBS / ("drives.fio" if several else "demo.fio")
 

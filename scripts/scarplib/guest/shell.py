@@ -13,7 +13,10 @@ from pathlib import Path
 
 from scarplib.build.qemu import ensure_qemu
 from scarplib.build.venv import ensure_venv
+from scarplib.drive import controller
 from scarplib.drive.check import check_drive
+from scarplib.drive.options import view_of
+from scarplib.drive.size import logical_bytes
 from scarplib.errors import UserError
 from scarplib.guest import user_guest, vm
 from scarplib.guest.image import ensure_image
@@ -56,11 +59,16 @@ def of_user() -> Terminal:
     return Terminal(kind if re.fullmatch(r"[\w.+-]+", kind) else "", size.lines, size.columns)
 
 
-def task_text(task: UserTask, cpu_shift: int | None, terminal: Terminal) -> str:
+def task_text(
+    task: UserTask,
+    cpu_shift: int | None,
+    terminal: Terminal,
+    view: controller.HostView = controller.WHOLE,
+) -> str:
     """Make, mount and hand over; the prompt's end is the guest's end."""
     # What only a prompt needs; a link that is there already is no error.
     lines = [f"for name in {' '.join(_NAMES)}; do ln -s busybox /bin/$name 2>/dev/null; done"]
-    lines += [set_speed(cpu_shift) + " || exit 1", "set -e", *environment(), *task.setup()]
+    lines += [set_speed(cpu_shift) + " || exit 1", "set -e", *environment(view=view), *task.setup()]
     if task.file_system:
         name = task.file_system.name
         lines.append(f'echo "{name} on $SCARP_DEV, mounted on $SCARP_DIR"')
@@ -113,6 +121,9 @@ def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int
     (guest,) = user_guest.prepare(user or User()).guests.values()
     task = guest.task
     qemu = ensure_qemu()
+    view = view_of(arguments)
+    if len(view.sizes) > 1:
+        view = view.shared(logical_bytes(arguments.device, arguments.set))
     check_drive(
         qemu,
         arguments.device,
@@ -120,7 +131,7 @@ def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int
         arguments.age,
         arguments.set,
         arguments.seed,
-        handles=arguments.handles,
+        view=view,
     )
     real = clock.real(qemu, ensure_image)
     if real:
@@ -129,7 +140,7 @@ def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int
         description=arguments.device,
         scheme=arguments.scheme,
         overrides=arguments.set,
-        handles=arguments.handles,
+        view=view,
         age=arguments.age,
         seed=arguments.seed,
     )
@@ -140,11 +151,12 @@ def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int
                 qemu=qemu,
                 image=guest.image,
                 drives=[on_clock(real, drive)],
-                task=task_text(task, clock.cpu_shift, of_user()),
+                task=task_text(task, clock.cpu_shift, of_user(), view),
                 files={**task.content(), START: start_text(bool(real)).encode()},
                 accel=real.accel if real else None,
                 idle_poll=bool(real and real.idle == "poll"),
                 memory_mib=task.memory_mib,
+                kernel_args=task.kernel_args,
                 smp=arguments.smp,
                 out=Path(folder),
                 extra_args=qmp,

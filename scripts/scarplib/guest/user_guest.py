@@ -33,6 +33,8 @@ class User:
     kernels: tuple[Path | None, ...] = ()
     modules: Path | None = None
     memory_mib: int | None = None
+    # Behind those of Scarp's own.
+    kernel_args: str = ""
     file_systems: tuple[FileSystem, ...] = ()
     trace: bool = False
 
@@ -139,6 +141,7 @@ def prepare(user: User, fio_job: Path | None = None) -> Prepared:
                 packages=bool(packages),
                 files=files,
                 memory_mib=memory,
+                kernel_args=user.kernel_args,
                 fio_job=fio_job,
                 trace=user.trace,
             )
@@ -151,6 +154,7 @@ def prepare(user: User, fio_job: Path | None = None) -> Prepared:
         **({"kernels": list(guests)} if len(kernels) > 1 else {}),
         **({"modules": modules} if modules else {}),
         **({"trace": "blk"} if user.trace else {}),
+        **({"kernel_args": user.kernel_args} if user.kernel_args else {}),
     }
     return Prepared(guests, inputs, settings)
 

@@ -41,6 +41,7 @@ class UserTask:
     packages: bool = False
     files: Mapping[str, Path | bytes] = field(default_factory=dict)
     memory_mib: int = 384
+    kernel_args: str = ""
     fio_job: Path | None = None
     trace: bool = False
 

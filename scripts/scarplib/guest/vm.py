@@ -12,7 +12,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def option(value: object) -> str:
 
 @dataclass
 class FlashDrive:
-    """A flash device and its namespaces; paths are the host's."""
+    """A flash device and what a host sees of it; paths are the host's."""
 
     # Without one it is the image's own.
     description: Path | None
@@ -78,10 +78,7 @@ class FlashDrive:
     change_log: Path | None = None
     progress: Path | None = None
     virtual_queues: bool = True
-    # Their sizes in bytes; 0: all that is left of the drive.
-    namespaces: Sequence[int] = (0,)
-    # Reclaim unit handles (FDP), which each namespace has all of; 0: none.
-    handles: int = 0
+    view: controller.HostView = controller.WHOLE
     clock: str | None = None
     # With clock=realtime: a row for each completion, and what is too late.
     lateness_log: Path | None = None
@@ -119,7 +116,7 @@ class FlashDrive:
             f",{key}={option(value)}" for key, value in options.items() if value is not None
         )
         flash = ["-device", f"nvme-flash{text}"]
-        return flash + controller.arguments(number, self.namespaces, self.handles)
+        return flash + controller.arguments(number, self.view)
 
 
 @dataclass
@@ -135,6 +132,8 @@ class GuestRun:
     files: Mapping[str, Path | bytes] = field(default_factory=dict)
     smp: int = 1
     memory_mib: int = 384
+    # Behind those that every guest's kernel has.
+    kernel_args: str = ""
     boot_shift: int = 1
     # Without: the guest sees the host's time, and nothing is repeatable.
     icount: bool = True
@@ -200,8 +199,8 @@ def command_line(run: GuestRun, initrd: Path, console: str) -> list[str]:
     arguments += ["-m", str(run.memory_mib), "-machine", "q35,sata=off,smbus=off,hpet=off"]
     arguments += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
     arguments += ["-kernel", str(run.image.kernel), "-initrd", str(initrd)]
-    kernel_arguments = f"{KERNEL_ARGUMENTS} idle=poll" if run.idle_poll else KERNEL_ARGUMENTS
-    arguments += ["-append", kernel_arguments, "-serial", console]
+    words = [KERNEL_ARGUMENTS, "idle=poll" if run.idle_poll else "", run.kernel_args]
+    arguments += ["-append", " ".join(filter(None, words)), "-serial", console]
     for number, drive in enumerate(run.drives):
         arguments += drive.arguments(number)
     return arguments + run.extra_args

@@ -34,7 +34,10 @@ _READ = {
     "recording": (("file", *_CUTS), ": the run has been recorded"),
 }
 # What every drive may have but one whose power fails.
-_NOT_HERE = ("handles", "accel", "lateness_bound", "cpus", "priority", "idle")
+_NOT_HERE = (
+    *("handles", "namespaces", "block_bytes", "zoned", "kernel_args"),
+    *("accel", "lateness_bound", "cpus", "priority", "idle"),
+)
 
 
 def _name(option: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scarplib.drive import controller
 from scarplib.errors import UserError
 from scarplib.results import replayed, summary
 from scarplib.results.summary import seen
@@ -42,7 +43,8 @@ class Side:
         settings, inputs = manifest["settings"], manifest["inputs"]
         words = settings.get("arguments")
         return {
-            "drive": (inputs.get("device"), settings.get("overrides"), settings.get("handles"),
+            "drive": (inputs.get("device"), settings.get("overrides"),
+                      [settings.get(name) for name in controller.SETTINGS],
                       [x for x in self.result["start"] or [] if x[0] == "override"]),
             "state": inputs["image"],
             "job": (self.result["job"], inputs.get("job"), inputs.get("workload"), words,

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scarplib.command_tree import RESULTS, RUN, SETTING_UP, Tree
-from scarplib.drive.options import AGE, add_overwrite, check_overwrite
+from scarplib.drive.controller import WHOLE
+from scarplib.drive.options import AGE, add_overwrite, check_overwrite, view_of
 from scarplib.errors import UserError
 from scarplib.guest.file_system import FILE_SYSTEMS
 from scarplib.guest.layouts import LAYOUTS, USUAL
@@ -134,8 +135,9 @@ def _settings(options: argparse.Namespace) -> Settings:
     several = getattr(options, "drives", None)
     if several and options.image:
         raise UserError("--drives: excludes --image, which is of one drive")
-    if several and options.handles:
-        raise UserError("--handles: excludes --drives, each of which has one")
+    view = view_of(options)
+    if several and view != WHOLE:
+        raise UserError("--drives: excludes --handles, --namespaces, --block-bytes and --zoned")
     if several and options.times:
         raise UserError("--times: excludes --drives")
     if not several:
@@ -156,7 +158,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         smp=options.smp,
         clock=clock,
         overrides=options.set,
-        handles=options.handles,
+        view=view,
         image=options.image,
         overwrite=options.overwrite,
         parallel=options.jobs,

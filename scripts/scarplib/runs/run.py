@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from scarplib.build.qemu import QemuBuild, ensure_qemu
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import age, image_file, start
 from scarplib.drive.check import check_drive
+from scarplib.drive.controller import WHOLE, HostView
+from scarplib.drive.size import logical_bytes
 from scarplib.errors import UserError
 from scarplib.guest import fio_job, user_guest, user_kernel, vm
 from scarplib.guest.file_system import check_room
@@ -61,7 +63,7 @@ class Settings:
     smp: int
     clock: Clock = VIRTUAL
     overrides: str | None = None
-    handles: int = 0
+    view: HostView = WHOLE
     image: Path | None = None
     overwrite: int | None = None
     # Guests at once; 0: as many as there are cores.
@@ -206,7 +208,7 @@ def _check(settings: Settings, qemu: QemuBuild) -> None:
             settings.overrides,
             settings.seed,
             settings.image,
-            settings.handles,
+            settings.view,
         )
 
 
@@ -268,7 +270,7 @@ def _check_files(settings: Settings) -> fio_job.FioJob | None:
     job: fio_job.FioJob | None = None
     if settings.job:
         in_files = bool(settings.user and settings.user.file_systems)
-        job = check_job_file(settings.job, settings.handles > 0, in_files)
+        job = check_job_file(settings.job, settings.view, in_files)
     for option, path in (("--device", settings.device), ("--image", settings.image)):
         if path and not path.is_file():
             raise UserError(f"{option}: {path}: no such file")
@@ -309,7 +311,7 @@ def _jobs(
             image=state,
             seed=settings.seed,
             overrides=settings.overrides,
-            handles=settings.handles,
+            view=settings.view,
             smp=settings.smp,
             cpu_shift=settings.clock.cpu_shift,
             realtime=real,
@@ -325,6 +327,9 @@ def _make_ready(settings: Settings) -> _Ready:
     qemu, image, prepared = _what_boots(settings)
     if job:
         fio_job.check_parsed(fio_on_host(), job)
+    if len(settings.view.sizes) > 1:
+        total = logical_bytes(settings.device, settings.overrides, settings.image)
+        settings = replace(settings, view=settings.view.shared(total))
     _check(settings, qemu)
     real = settings.clock.real(qemu, ensure_image)
     folder = new_folder(settings.kind, settings.out)
@@ -333,7 +338,7 @@ def _make_ready(settings: Settings) -> _Ready:
     if settings.user and settings.user.file_systems:
         names = [fs.name for fs in settings.user.file_systems]
         try:
-            check_room(names, image_file.read(state).host_bytes)
+            check_room(names, settings.view.first_bytes(image_file.read(state).host_bytes))
         except UserError:
             # The folder is as it was: the next try, with the same --out, finds it empty.
             if state.parent == folder:
@@ -408,7 +413,7 @@ def _manifest(settings: Settings, ready: _Ready, schemes: list[str]) -> dict[str
         "cpu_shift": settings.clock.cpu_shift,
         **({"realtime": ready.real.settings()} if ready.real else {}),
         "overrides": settings.overrides,
-        "handles": settings.handles,
+        **settings.view.settings(),
     }
     return manifest.manifest(
         ready.qemu, ready.image, manifest.Inputs(ready.inputs, said, ready.hashes)

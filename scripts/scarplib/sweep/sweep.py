@@ -136,7 +136,7 @@ def program(asked: Settings | None) -> str:
     files: dict[str, Path] = {}
     if asked.job:
         in_files = bool(asked.user and asked.user.file_systems)
-        files |= check_job_file(asked.job, asked.handles > 0, in_files).inputs()
+        files |= check_job_file(asked.job, asked.view, in_files).inputs()
     if asked.user:
         prepared = user_guest.prepare(asked.user, asked.job)
         image = next(iter(prepared.guests.values())).image
