@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -531,6 +532,30 @@ class Words(Folder):
         self.assertNotIn("last promise", stories[0])
         self.assertNotIn("noise", stories[1])
         self.assertIn("a fault of the drive: the engine died", stories[2])
+
+    def test_it_ends_with_a_sentence_and_a_page(self) -> None:
+        headings = {
+            re.sub(r"[^a-z -]", "", line.lower().lstrip("# ")).strip().replace(" ", "-")
+            for line in (ROOT / "docs" / "powercut.md").read_text().splitlines()
+            if line.startswith("## ")
+        }
+        usual = {"cuts": 20, "contents": 9, "checked": 9, "violated": {"contract": [], "fs": []}}
+        for change, words in (
+            ({}, "kept NVMe's contract at all 20 cuts, and all 9 contents pass"),
+            ({"checked": 4}, "the 4 of 9 contents that were checked pass"),
+            (
+                {"violated": {"contract": [], "a": ["1"], "b": ["1"]}},
+                "1 of 9 contents fail a check",
+            ),
+            ({"violated": {"contract": ["3"], "a": ["3"]}}, "broke NVMe's contract at 1 of 20"),
+            ({"cuts": 0}, "No cut was tried"),
+        ):
+            said = report.verdict({**usual, **change})
+            self.assertIn(words, said)
+            (part,) = re.findall(r" \(docs/powercut\.md#([a-z-]+)\)\.$", said)
+            self.assertIn(part, headings)
+        del usual["checked"]
+        self.assertIn("no --check has asked", report.verdict(usual))
 
     def test_lies(self) -> None:
         cell = {"cuts": 60, "contract": 0, "contents": 50, "check": 0, "interrupted": False}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,8 +34,8 @@ class DriveImage:
     host_bytes: int = 0
 
 
-def read(path: Path) -> DriveImage:
-    """What is needed of an image; what is none is a UserError that names --image."""
+def _sections(path: Path, names: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Those of these names; what is no image is a UserError that names --image."""
     try:
         with path.open("rb") as stream:
             data = stream.read(HEAD.size)
@@ -44,16 +45,30 @@ def read(path: Path) -> DriveImage:
             if version != _VERSION:
                 raise UserError(f"--image: {path}: version {version}; this one reads {_VERSION}")
             table = [SECTION.unpack(stream.read(SECTION.size)) for _ in range(count)]
-            wanted: dict[bytes, bytes] = {}
+            found: dict[bytes, bytes] = {}
             for name, length, _ in table:
                 key = name.rstrip(b"\0")
-                if key in (b"layout", b"p2l"):
-                    wanted[key] = stream.read(length)
+                if key in names:
+                    found[key] = stream.read(length)
                 else:
                     stream.seek(length, 1)
     except (OSError, struct.error, OverflowError, MemoryError) as error:
         reason = error.strerror if isinstance(error, OSError) else "damaged"
         raise UserError(f"--image: {path}: {reason}") from error
+    return found
+
+
+def description(path: Path) -> str:
+    """The saved drive's, with every key."""
+    found = _sections(path, (b"describe",))
+    if b"describe" not in found:
+        raise UserError(f"--image: {path}: damaged")
+    return found[b"describe"].decode(errors="replace")
+
+
+def read(path: Path) -> DriveImage:
+    """What is needed of an image; what is none is a UserError that names --image."""
+    wanted = _sections(path, (b"layout", b"p2l"))
     try:
         # Not all of its lines are of a key's value.
         lines = wanted[b"layout"].decode().splitlines()

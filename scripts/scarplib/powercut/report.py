@@ -87,6 +87,30 @@ def table(found: dict[str, Any]) -> str:
     return "\n".join(f"{label:{width}}  {value:>{right}}" for label, value in rows)
 
 
+def verdict(found: dict[str, Any]) -> str:
+    """The end in a sentence, and the part of the page that goes on from there."""
+    violated = found["violated"]
+    broken = len(violated["contract"])
+    failed = len({cut for name, cuts in violated.items() if name != "contract" for cut in cuts})
+    cuts, page = found["cuts"], "docs/powercut.md"
+    kept = f"The drive kept NVMe's contract at all {cuts:,} cuts"
+    if not cuts:
+        return f"No cut was tried ({page}#which-cuts)."
+    if broken:
+        said = f"The drive broke NVMe's contract at {broken:,} of {cuts:,} cuts"
+        return f"{said}: what is lost there is its fault ({page}#reading-a-story)."
+    if failed:
+        said = f"{kept}, but {failed:,} of {found['checked']:,} contents fail a check"
+        return f"{said}: that is not the drive's fault ({page}#whose-fault)."
+    if "checked" not in found:
+        part = "checks-that-are-there"
+        return f"{kept}; what software makes of it no --check has asked ({page}#{part})."
+    if found["checked"] < found["contents"]:
+        said = f"{kept}, and the {found['checked']:,} of {found['contents']:,} contents that were"
+        return f"{said} checked pass ({page}#how-much-was-tried)."
+    return f"{kept}, and all {found['checked']:,} contents pass ({page}#how-much-was-tried)."
+
+
 def shown(folder: Path) -> Path:
     """As short as it can be said."""
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder

@@ -123,6 +123,7 @@ def _say_end(outcome: Outcome, out: Path) -> None:
     if len(outcome.stories) > _TOLD:
         print(f"\n… and {len(outcome.stories) - _TOLD} more")
     print(f"\nResults: {report.shown(out)}/  (summary.json, cuts.jsonl, stories.txt)")
+    print(f"\n{report.verdict(outcome.found)}")
 
 
 def main(options: argparse.Namespace, user: User | None, job: Path | None) -> int:

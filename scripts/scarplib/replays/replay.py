@@ -34,7 +34,7 @@ from scarplib.option_types import own_file
 from scarplib.paths import DEVICES
 from scarplib.replays import foreign_traces
 from scarplib.replays.command import IN_THOUSANDTHS, thousandths
-from scarplib.results import best, instant, replay_words, replayed
+from scarplib.results import best, instant, ran, replay_words, replayed
 from scarplib.results.summary import said_params
 from scarplib.results.table import table_text
 from scarplib.runs import manifest
@@ -344,6 +344,9 @@ def _write(
         "replayed": {key: result[key] for key in ("trace", *replay_words.CHANGES)},
         "notes": notes,
         "start": said,
+        "ran": ran.words(
+            state, files.get("device"), options.override, schemes, replay_words.workload(result)
+        ),
         "manifest": {
             "scarp": version(),
             "engine": tree_hash(sources()),
@@ -352,6 +355,7 @@ def _write(
         },
     }
     (folder / "summary.json").write_text(json.dumps(whole, indent=1) + "\n")
+    ran.keep_command(folder)
 
 
 def in_the_replayers_words(given: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 from markupsafe import Markup
 
 from scarplib.drive import start
-from scarplib.results import best, file_system, html_page, lateness, replayed, summary
+from scarplib.results import best, file_system, html_page, lateness, ran, replayed, summary
 from scarplib.results.causes import labels, merges, sentences, tail_shares, tail_text
 from scarplib.results.host_rows import AT_DRIVE
 from scarplib.results.html_page import Picture
@@ -75,9 +75,15 @@ def _tails(schemes: dict[str, dict[str, Any]]) -> tuple[list[_Tail], list[tuple[
     return found, [(label, said[x]) for x, label in labels(merging).items() if x in met]
 
 
-def page(result: dict[str, Any], pictures: list[Picture], interactive: Interactive) -> Markup:
+def page(
+    result: dict[str, Any],
+    pictures: list[Picture],
+    interactive: Interactive,
+    what_ran: Sequence[tuple[str, Sequence[str]]] = (),
+) -> Markup:
     """The report in one file: tails, table, every command, other pictures, the manifest.
 
+    `what_ran`: of drive, load, schemes and command, a line or some each.
     The picture under the interactive part's heading is for where scripts do not run.
     """
     schemes = result["schemes"]
@@ -98,6 +104,7 @@ def page(result: dict[str, Any], pictures: list[Picture], interactive: Interacti
         "report.html",
         title=title,
         lead=lead,
+        ran=what_ran,
         notes=[
             *result.get("notes", []),
             *summary.ramp_notes(schemes),
@@ -212,7 +219,9 @@ def write_report(folder: Path) -> None:
         figure.savefig(folder / name)
         plt.close(figure)
         pictures.append((heading, text, (folder / name).read_bytes()))
-    (folder / "report.html").write_text(page(result, pictures, partial(where.interactive, schemes)))
+    (folder / "report.html").write_text(
+        page(result, pictures, partial(where.interactive, schemes), ran.rows(result, folder))
+    )
 
 
 def main() -> int:

@@ -35,6 +35,7 @@ from scarplib.results import (
     file_system,
     guest_drive_join,
     lateness,
+    ran,
     room_left,
     summary,
     table,
@@ -79,6 +80,11 @@ class Settings:
         path = self.job or (self.user and self.user.script)
         assert path
         return path.name
+
+    def work_in_words(self) -> str:
+        """Also where it runs."""
+        systems = [fs.name for fs in self.user.file_systems] if self.user else []
+        return f"{self.work()}{' in ' if systems else ''}{', '.join(systems)}"
 
 
 @dataclass
@@ -433,12 +439,21 @@ def _write(settings: Settings, ready: _Ready, outcome: Outcome) -> None:
         "start": _start(settings, ready.state, folder),
         # A column's name may say more than its scheme and parameters, such as its file system.
         "columns": {name: ready.jobs[name].scheme for name in outcome.schemes},
+        "ran": ran.words(
+            ready.state,
+            settings.device,
+            filter(None, (settings.overrides or "").split(",")),
+            [job.scheme for name, job in ready.jobs.items() if name in outcome.schemes],
+            settings.work_in_words(),
+            ready.jobs[next(iter(outcome.schemes))].out / "fio.json",
+        ),
         "manifest": outcome.manifest,
     }
     if said := room_left.no_collection(written, folder):
         outcome.notes.append(said)
         written["notes"] = outcome.notes
     _save(written, folder)
+    ran.keep_command(folder)
     if ready.real:
         # What was measured is kept, whatever becomes of this.
         compare_clocks(written, folder)
