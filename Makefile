@@ -20,11 +20,11 @@ LIBVFN ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-scripts-long test-guest-long test-qtest-long test-array-long test-array-kills test-fuzz-long test-hunt-long test-laws test-determinism test-realtime-long test-file-systems test-tsan-guest
+LONG := test-docs-long test-scripts-long test-e2e-long test-guest-long test-qtest-long test-array-long test-array-kills test-fuzz-long test-hunt-long test-laws test-determinism test-realtime-long test-file-systems test-tsan-guest
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-guest-long test-qtest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint test-kvm test-tcg hunt-nvme fuzz-device dist install uninstall
+	conformance test-tsan-guest test-guest-long test-qtest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-e2e-long test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint test-kvm test-tcg hunt-nvme fuzz-device dist install uninstall
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt test-hunt-long hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -124,6 +124,9 @@ test-scripts-long:
 
 test-e2e: ## replayer, simulator, report and pages as a user meets them
 	@$(SCARP) test-e2e
+
+test-e2e-long:
+	@SCARP_TEST_ALL=1 $(SCARP) test-e2e
 
 test-docs: ## the fast commands of README and docs (ARGS='docs/replay.md' for one page)
 	@python3 tests/docs/run.py $(ARGS)

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -19,6 +20,9 @@ from scarplib.command_tree import DEVELOPERS
 from scarplib.paths import ROOT
 from scarplib.release import dist, install
 from scarplib.version import abi, version
+
+sys.path.append(str(ROOT / "tests" / "docs"))
+import documents
 
 PREFIX = "/opt/scarp"
 SMALL = ("-m", "closed", "-q", "4", "gen:mixed,requests=500")
@@ -89,13 +93,15 @@ class Install(unittest.TestCase):
         shutil.rmtree(source)
         cls.place = Path(f"{dest}{PREFIX}")
 
-    def run_there(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    def run_there(
+        self, *words: str, folder: str = "work", **more: str
+    ) -> subprocess.CompletedProcess[str]:
         """In another folder, with nothing of the checkout in the environment."""
         path = f"{self.place / 'bin'}:{os.environ['PATH']}"
         kept = ("HOME", "XDG_CACHE_HOME", "LANG", "SCARP_QEMU_TARBALL")
         environment = {k: os.environ[k] for k in kept if k in os.environ}
         packages = str(self.place / "lib" / "pkgconfig")
-        work = self.folder / "work"
+        work = self.folder / folder
         work.mkdir(exist_ok=True)
         return subprocess.run(
             words, cwd=work, capture_output=True, text=True, check=False,
@@ -162,6 +168,25 @@ class Install(unittest.TestCase):
         summary = json.loads((latest / "summary.json").read_text())
         self.assertEqual(summary["manifest"]["scarp"], version())
         self.assertTrue((latest / "report.html").is_file())
+
+    if os.environ.get("SCARP_TEST_ALL"):
+
+        def test_the_first_hour_in_an_empty_folder(self) -> None:
+            """docs/first-hour.md as it is printed: all but what changes the engine's sources."""
+            page = (ROOT / "docs" / "first-hour.md").read_text()
+            steps = documents.parse("first-hour.md", page.partition("\n## 7. ")[0]).commands
+            typed = [step.written for step in steps if step.written != "make"]
+            self.assertGreaterEqual(len(typed), 9)
+            for line in typed:
+                words = line.replace("make run", "scarp run").replace("scripts/scarp", "scarp")
+                done = self.run_there("sh", "-c", words, folder="empty")
+                self.assertEqual(done.returncode, 0, f"{words}: {done.stdout}{done.stderr}")
+                self.assertNotIn("No such file", done.stderr)
+            made = self.folder / "empty"
+            self.assertEqual(
+                sorted(path.name for path in made.iterdir()), ["commands.csv", "out", "remedies"]
+            )
+            self.assertTrue((made / "out" / "latest" / "report.html").is_file())
 
     def test_library(self) -> None:
         """The example, by pkg-config alone, shared and static."""
