@@ -13,6 +13,7 @@ powercut     the power fails at many moments of a run, and what is left is check
 own_drive    a drive of one's own: measured, a description fitted to it, the two compared
 own_scheme   a policy of one's own: the file that it begins as
 sweep        one comparison on many drives and seeds, by Snakemake
+search       the best scheme and parameters for a load: replayed, the best few in the guest
 reproduce    experiments/*.toml run by scarp-replay; each row of a paper judged; pages written
 release      a tarball, an installed tree, pages of the manual
 completion   what bash and zsh offer while a command line is typed

@@ -22,6 +22,7 @@ from scarplib.replays import command as replays
 from scarplib.reproduce import command as reproduce
 from scarplib.results import command as results
 from scarplib.runs import command as runs
+from scarplib.search import command as search
 from scarplib.sweep import command as sweep
 from scarplib.why import command as why
 
@@ -33,6 +34,7 @@ _PACKAGES = (
     guest,
     replays,
     sweep,
+    search,
     reproduce,
     drive,
     own_drive,

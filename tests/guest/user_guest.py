@@ -177,7 +177,8 @@ def viewed() -> Outcome:
     status, said = _scarp(
         folder / "out",
         *("--script", str(folder / "script"), "--age", "0", "--namespaces", "3"),
-        *("--block-bytes", "4096", "--zoned", "4M", "--kernel-args", "nvme.poll_queues=2 own=word"),
+        *("--block-bytes", "4096", "--zoned", "4M"),
+        *("--smp", "2", "--kernel-args", "nvme.poll_queues=2 own=word"),
     )
     if status:
         return False, _notes(said)

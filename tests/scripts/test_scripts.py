@@ -14,7 +14,7 @@ LIBRARY = SCRIPTS / "scarplib"
 ORDER = (
     *("paths", "version", "errors", "scheme_text", "option_types", "whole_file", "command_tree"),
     *("build", "device_logs", "drive", "guest", "results", "runs", "replays"),
-    *("why", "powercut", "own_drive", "own_scheme", "sweep"),
+    *("why", "powercut", "own_drive", "own_scheme", "sweep", "search"),
     *("reproduce", "dev", "completion", "release", "cli"),
 )
 

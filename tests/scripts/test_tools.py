@@ -140,6 +140,7 @@ class Arguments(Refused):
             (("run", "--drives", "2", "--zoned"), "--drives", "--zoned"),
             (("run", "--kernel-args", "a\nb"), "--kernel-args", "printable ASCII"),
             (("run", "--kernel-args", "quiet -- sh"), "--kernel-args", "without '--'"),
+            (("shell", "--kernel-args", "nvme.poll_queues=2"), "poll_queues=2", "--smp is 1"),
             (("powercut", "--zoned"), "--zoned", "whose power fails"),
             (
                 ("run", "--job", str(ROOT / "fio-jobs" / "placement.fio")),

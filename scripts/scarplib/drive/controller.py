@@ -69,7 +69,8 @@ def arguments(number: int, view: HostView = WHOLE) -> list[str]:
     controller = f"nvme,id=nvme{number},serial=scarp{number}"
     namespace = f"nvme-ns,bus=nvme{number},flash=f{number}"
     if view.block_bytes != HostView.block_bytes:
-        namespace += f",logical_block_size={view.block_bytes}"
+        blocks = view.block_bytes
+        namespace += f",logical_block_size={blocks},physical_block_size={blocks}"
     if view.zone_bytes:
         namespace += f",zoned=on,zoned.zone_size={view.zone_bytes}"
     found = []

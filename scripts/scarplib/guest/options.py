@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 
 from scarplib.drive.options import add_drive
@@ -42,6 +43,16 @@ def _packages(text: str) -> list[str]:
     from scarplib.guest.user_packages import parse_names
 
     return parse_names(text)
+
+
+def check_queues(kernel_args: str, smp: int) -> None:
+    """The driver ignores more queues of a kind than there are virtual CPUs, and says nothing."""
+    for name, count in re.findall(r"\bnvme\.((?:poll|write)_queues)=(\d{1,9})\b", kernel_args):
+        if int(count) > smp:
+            raise UserError(
+                f"--kernel-args: nvme.{name}={count}: at most one for each virtual CPU, and --smp "
+                f"is {smp}"
+            )
 
 
 def _kernel_args(text: str) -> str:
@@ -117,7 +128,7 @@ def add_user(parser: argparse.ArgumentParser) -> None:
         type=_kernel_args,
         default="",
         metavar="'WORD …'",
-        help="more words for the command line of the guest's kernel, such as nvme.poll_queues=2",
+        help="more words for the command line of the guest's kernel, such as nvme.poll_queues=1",
     )
 
 
@@ -188,6 +199,7 @@ def user_of(options: argparse.Namespace, file_systems: list[str]) -> User | None
             raise UserError(f"--{name.replace('_', '-')}: needs {needed}")
     if options.packages and not options.script and options.command != "shell":
         raise UserError("--packages: needs --script: a fio job has no use for them")
+    check_queues(options.kernel_args, options.smp)
     user = User(
         script=options.script,
         files=tuple(options.file),

@@ -15,7 +15,7 @@ from typing import Any
 from scarplib import scheme_text
 from scarplib.drive import choices, image_file
 from scarplib.drive.size import logical_bytes
-from scarplib.errors import UserError
+from scarplib.errors import UserError, printable
 from scarplib.results.units import human_ns
 from scarplib.version import version
 
@@ -174,6 +174,7 @@ def words(
         found["schemes"] = schemes(names)
         if fio and fio.is_file():
             found["load"] += load(fio)
-    except (UserError, OSError, ValueError, KeyError) as error:
-        print(f"scarp: not all of what was run can be said: {error}", file=sys.stderr)
+    except (UserError, OSError, ValueError, KeyError, configparser.Error) as error:
+        said = printable(str(error).splitlines()[0])
+        print(f"scarp: not all of what was run can be said: {said}", file=sys.stderr)
     return found
