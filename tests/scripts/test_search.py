@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -200,12 +201,12 @@ class Command(unittest.TestCase):
             (folder / "summary.json").write_text(json.dumps({"schemes": columns}))
             return mock.Mock(returncode=0)
 
-        real = search.subprocess.run
+        real = subprocess.run
 
         def run(words: list[str], **more: Any) -> Any:
             return compare(words, **more) if "compare" in words else real(words, **more)
 
-        with mock.patch.object(search.subprocess, "run", run):
+        with mock.patch.object(subprocess, "run", run):
             for _ in range(2):
                 status, said, _ = self.scarp("--best", "2", "--guest", "--job short")
                 self.assertEqual(status, 0)
