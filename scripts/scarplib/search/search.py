@@ -220,7 +220,10 @@ def _say(wanted: Wanted, found: dict[str, Any]) -> None:
     usual = next((row for row in rows if row["scheme"] == BASELINE), None)
     beside = f", {goal.said(usual[where])} under {BASELINE}" if usual else ""
     print(f"\nBest by {goal.text}: {rows[0]['scheme']}, {goal.said(rows[0][where])}{beside}.")
-    print(f"\nResults: {wanted.out}/  ({RESULT}, {TRIED}{', guest/' if wanted.guest else ''})")
+    out = (
+        wanted.out.relative_to(Path.cwd()) if wanted.out.is_relative_to(Path.cwd()) else wanted.out
+    )
+    print(f"\nResults: {out}/  ({RESULT}, {TRIED}{', guest/' if wanted.guest else ''})")
 
 
 def main(wanted: Wanted) -> int:
