@@ -8,8 +8,9 @@
 #include "allocation/ops.h"
 
 /*
- * Returns the cost of plane p; the least cost is best. A die that collects
- * costs most, then a plane short of free blocks, then each command that waits.
+ * Returns the cost of plane p; the least cost is best. A plane without a page
+ * costs most, then a die that collects, then a plane short of free blocks, then
+ * each command that waits.
  */
 static uint32_t load(const ScarpDrive *drive, uint32_t p, uint16_t stream)
 {

@@ -50,9 +50,9 @@ static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *program)
 }
 
 /*
- * True when a command or flush waits for the program's units, and no other
- * program will fill its cells soon. A pad has no units, so nothing waits for
- * it.
+ * True when commands or flushes wait for the program's units, or for the buffer
+ * as a whole (scarp_buffer_presses()), and no program is there yet that fills
+ * its cells. A pad has no units, so nothing waits for it.
  */
 static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {

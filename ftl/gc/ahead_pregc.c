@@ -57,8 +57,9 @@ static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 }
 
 /*
- * Returns the block whose pages move next, or SCARP_NONE. Sets *prepared to the
- * number of full blocks that have few enough valid pages already.
+ * Returns the block whose pages move next, or SCARP_NONE. With look_ahead=1
+ * sets *prepared to the number of full blocks that have few enough valid pages
+ * already, otherwise to 0.
  */
 static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
                             uint32_t *prepared)

@@ -39,8 +39,8 @@ static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
 }
 
 /*
- * Programs pages without data until no page shares flash cells with the last
- * copy, as pad_pairs() of gc/job.c does.
+ * Programs pages without data until no unprogrammed page shares flash cells
+ * with the last copy, as pad_pairs() of gc/job.c does.
  */
 static void pad_pairs(ScarpDrive *drive, uint32_t p)
 {

@@ -63,7 +63,10 @@ static uint64_t device_shift(Replay *r, uint32_t device, uint64_t drive)
     return drive / 1000 * 618 / FOOTPRINT_BYTES * FOOTPRINT_BYTES * i % drive;
 }
 
-/* Fits a request to the drive: in whole sectors, and inside the drive. */
+/*
+ * Fits a request to the drive: aligned to align_bytes, or at least to sectors,
+ * and inside the drive.
+ */
 static void fit(Replay *r, TraceRecord *record)
 {
     uint64_t drive = scarp_drive_logical_bytes(r->drive);

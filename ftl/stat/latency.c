@@ -22,7 +22,7 @@ typedef struct {
 } Bucket;
 
 /*
- * Histograms of the reads, or of the writes. A record has 211 KiB, but only
+ * Histograms of the reads, or of the writes. A record has 207 KiB, but only
  * buckets into which latencies fall are ever touched, and so take memory.
  */
 struct ScarpLatency {

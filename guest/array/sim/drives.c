@@ -28,9 +28,9 @@ static uint64_t seed_of(const SimOptions *o, uint32_t index)
 }
 
 /*
- * Returns the path of the image of the drive, aged. The name has a digest of
- * all that the aged drive depends on, except for the engine's version: the
- * engine checks that itself.
+ * Returns the path of the image of the drive, aged. The name tells all that the
+ * aged drive depends on, by a digest, the filling and the seed, except for the
+ * engine's version: the engine checks that itself.
  */
 static char *image_path(const SimOptions *o, uint32_t index, GError **error)
 {
