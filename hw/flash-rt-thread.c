@@ -367,9 +367,9 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
 }
 
 /*
- * Lets the engine stock memory until shortly before until_ns. Stops when
- * another thread has the lock, because that thread runs the engine and the
- * result may be work for this one.
+ * Lets the engine allocate memory ahead (scarp_stock_memory()) until shortly
+ * before until_ns. Stops when another thread has the lock, because that thread
+ * runs the engine and the result may be work for this one.
  */
 static void stock(FlashThread *thread, int64_t until_ns)
 {

@@ -17,7 +17,10 @@ const char *scarp_alloc_letters(const ScarpDescription *desc);
 /* Returns the i-th plane in the order of ftl.allocation. */
 uint32_t scarp_alloc_order(const ScarpDescription *desc, uint32_t i);
 
-/* The turn of dynamic allocation, for an image (dynamic.c). */
+/*
+ * Return and set the plane at which dynamic allocation begins its next search
+ * (dynamic.c), so that an image can save it.
+ */
 uint32_t scarp_alloc_turn(const ScarpDrive *drive);
 void scarp_alloc_load_turn(ScarpDrive *drive, uint32_t next_plane);
 

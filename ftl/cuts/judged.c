@@ -1,5 +1,6 @@
 /*
- * A drive whose power fails: the contract follows each of its commands.
+ * A drive whose power fails: NVMe's contract for power cuts (replay/contract.h)
+ * is told of each of its commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

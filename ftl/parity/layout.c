@@ -54,7 +54,7 @@ void scarp_parity_layout_clear(ScarpDrive *drive)
 }
 
 /*
- * Returns the plane of lpn. From row to row of a group's stripes the parity
+ * Returns the plane of lpn. From one stripe of a group to its next, the parity
  * moves on to the next plane of the group.
  */
 uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn)

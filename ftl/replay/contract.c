@@ -315,8 +315,8 @@ static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
 }
 
 /*
- * Adds to the story the flush that completed last. An earlier one may have been
- * enough.
+ * Adds to the text `story` the flush that completed last. An earlier one may
+ * have been enough.
  */
 static void tell_flush(const ScarpContract *contract, GString *story)
 {
@@ -426,8 +426,8 @@ static bool shows_other(const Judge *judge, uint64_t sector,
 }
 
 /*
- * Returns a story if the sector shows this version, and another sector of the
- * same atomic write shows an older one; or NULL.
+ * Returns a text that describes the fault if the sector shows this version, and
+ * another sector of the same atomic write shows an older one; or NULL.
  */
 static char *shorn(const Judge *judge, uint64_t sector, const Version *version)
 {

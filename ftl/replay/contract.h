@@ -58,9 +58,10 @@ void scarp_contract_complete(ScarpContract *contract, uint32_t id,
 typedef bool (*ScarpHolds)(void *opaque, uint64_t sector, uint32_t id);
 
 /*
- * Judges all sectors after a power cut. NULL: all are permitted. Otherwise the
- * return value is the story of one that is not; g_free() it. The contract is
- * unchanged; scarp_contract_begin() starts it anew for a drive that goes on.
+ * Judges all sectors after a power cut. NULL: all have permitted contents.
+ * Otherwise returns a text that describes one that has not, and the commands
+ * that decide about it; g_free() it. The contract is unchanged;
+ * scarp_contract_begin() starts it anew for a drive that goes on.
  */
 char *scarp_contract_judge(ScarpContract *contract, ScarpHolds holds,
                            void *opaque);

@@ -25,8 +25,8 @@ typedef struct {
 } WhyBranch;
 
 /*
- * An episode: commands that waited behind one chain of collections. Each branch
- * gives one answer for all of them.
+ * An episode: commands that waited behind one chain of collections, or a single
+ * command. Each branch shows what its change does to all of them.
  */
 typedef struct {
     guint number;       /* from 1 on */
