@@ -409,11 +409,11 @@ bool scarp_save(ScarpDrive *drive, const char *path, GError **error);
 
 /*
  * Cuts the power at the time of the last scarp_run(), and restores it at once.
- * Commands under way are forgotten; their owners keep them. Completed commands
- * must be reaped before, or are forgotten, too. Returns the drive that comes
- * up, which the caller uses from now on; `drive` is freed. Time, statistics,
- * scheme and observer go on. The new drive contains what the cells, and the
- * energy, of the old one have kept (docs/powercut.md).
+ * Commands under way are forgotten: they never complete, and their owners may
+ * free them. Completed commands must be reaped before, or are forgotten, too.
+ * Returns the drive that comes up, which the caller uses from now on; `drive`
+ * is freed. Time, statistics, scheme and observer go on. The new drive contains
+ * what the cells, and the energy, of the old one have kept (docs/powercut.md).
  *
  * Until it is ready the new drive accepts commands, but begins none. NULL, with
  * *error set: the drive has no nand.power_cuts, and is unchanged.

@@ -218,8 +218,8 @@ static inline bool scarp_media_is_bad(const ScarpDrive *drive, uint32_t block)
  */
 void scarp_media_hand_over(ScarpDrive *from, ScarpDrive *to);
 /*
- * Makes block openings count on behind the newest of all blocks, so that the
- * next opened block gets the highest number.
+ * Sets the number of the next block opening above those of all blocks, so that
+ * the next opened block is the newest.
  */
 static inline void scarp_media_count_seq(ScarpDrive *drive)
 {

@@ -25,8 +25,8 @@ static bool failed(char *error, const char *path, const char *what)
 }
 
 /*
- * Opens a drive for exclusive use. -1: errno says why not. Of a block device
- * O_EXCL is the claim that mounts and md honour, too; a file gets a lock.
+ * Opens a drive for exclusive use. -1: errno says why not. On a block device
+ * O_EXCL keeps out mounts and md, too; a file gets a lock.
  */
 static int claim(const char *path)
 {

@@ -248,9 +248,9 @@ static bool make_memory(ArrayUring *u, char *error)
     u->place.memory_bytes = array_memory_bytes(&u->config);
     if (keep) {
         /*
-         * The cache names this run, and as the run before it (after_id) this
-         * run again. No other run matches that, so no other run can use the
-         * cache until this one serves.
+         * The file gets this run's id as after_id, too. That should be the id
+         * of an earlier run that served, so no other run accepts the file until
+         * this run serves.
          */
         KeepRun run = { u->drives.runs.heard + 1, u->drives.id, u->drives.id };
 
