@@ -26,7 +26,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     go_on_with(REPRODUCE_PACKAGES, ["reproduce", *options.typed])
     from scarplib.reproduce import papers
 
-    how = "quick" if options.quick else "estimate" if options.estimate else ""
+    how = next((word for word in ("quick", "estimate", "kept") if getattr(options, word)), "")
     return papers.reproduce(options.paper, options.cores, how, options.traces)
 
 
@@ -34,6 +34,8 @@ def _blind(options: argparse.Namespace) -> int:
     """`reproduce fit`: no paper's, but the trial of fits of drives that are drawn."""
     if options.traces:
         raise UserError("--traces: not with fit, whose drives and loads are drawn")
+    if options.kept:
+        raise UserError("--kept: not with fit, which keeps no figures of its own")
     count, minutes, largest, guests = (3, 1, 400, 0) if options.quick else (30, 10, 2048, 5)
     if options.estimate:
         print(
@@ -68,6 +70,11 @@ def add_commands(tree: Tree) -> None:
         "--quick",
         action="store_true",
         help="directions in minutes: three seeds, short runs; the page goes to out/reproduce/quick",
+    )
+    less.add_argument(
+        "--kept",
+        action="store_true",
+        help="run nothing: judge the figures in docs/results/raw, and write the pages",
     )
     less.add_argument(
         "--estimate", action="store_true", help="say how long it would take on this machine"

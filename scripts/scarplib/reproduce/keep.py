@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/results/raw/PAPER.jsonl.xz: the figures of finished cells, kept in the repository.
 
-The first line says of which engine they are, and which experiments are of another one (`others`).
+The first line says of which engine they are, which experiments are of another one (`others`), and
+of which commit that one is (`commits`).
 Each further line is a cell with its experiment's key.
 A run takes from it what is of its engine and settings.  The table of all papers is computed from
 it, whichever engine that was.  What nothing on a paper's page is computed from is left out of it.
@@ -124,6 +125,6 @@ def load(paper: spec.Paper, folder: Path = RAW) -> tuple[dict[str, Any], dict[st
         data[e.name] = Results(
             e,
             {p.name: [cells[p.name, s] for s in range(1, e.seeds + 1)] for p in e.points},
-            engine=_engine(head, e.name),
+            engine=head.get("others", {}).get(e.name, ""),
         )
     return head, data

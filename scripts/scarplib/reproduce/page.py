@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from scarplib.paths import OUT, RESULTS, ROOT
-from scarplib.reproduce import replays, results, spec
+from scarplib.reproduce import replays, spec
 from scarplib.reproduce.judge import JUDGES
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.results import Results
@@ -74,19 +75,31 @@ def runs(data: dict[str, Results]) -> list[str]:
     ]  # fmt: skip
 
 
-def older(data: dict[str, Results]) -> list[str]:
-    """Which experiments another engine ran, and which were not run."""
-    here = replays.program()
+@dataclass(frozen=True)
+class Made:
+    """What the figures were made with; `commits`: those of older engines."""
+
+    engine: str
+    commit: str
+    commits: Mapping[str, str] = field(default_factory=dict)
+
+
+def older(data: Mapping[str, Results], made: Made) -> list[str]:
+    """Which experiments another engine ran."""
     by: dict[str, list[str]] = {}
     for name, of in data.items():
-        if of.engine not in ("", here):
+        if of.engine:
             by.setdefault(of.engine, []).append(f"`{name}`")
     if not by:
         return []
-    said = "; ".join(f"engine {engine} ran {', '.join(names)}" for engine, names in by.items())
+    said = "; ".join(
+        f"engine {engine} of commit {made.commits.get(engine, 'unknown')} ran {', '.join(names)}"
+        for engine, names in by.items()
+    )
     return [
-        f"Not every experiment was run on engine {here}: an older one, with the same settings, has "
-        f"the figures of some ({said}).",
+        f"Not every experiment was run on engine {made.engine}: an older one, with the same "
+        f"settings, has the figures of some ({said}). A row that uses them says *older engine*, "
+        "and names them where it uses others, too.",
         "",
     ]
 
@@ -118,9 +131,8 @@ def rows(judged: Sequence[Judged]) -> list[str]:
     )
 
 
-def text(paper: spec.Paper) -> str:
+def text(paper: spec.Paper, data: dict[str, Results], made: Made) -> str:
     """The page of a paper, from the results of its cells."""
-    data = results.load(paper)
     judge = JUDGES[paper.name]
     judged = verdicts(judge, paper, data)
     seeds = max(e.seeds for e in paper.experiments.values())
@@ -128,13 +140,13 @@ def text(paper: spec.Paper) -> str:
         f"# {paper.title}",
         "",
         f"Written by `make reproduce PAPER={paper.name}` from {source(paper)}. "
-        f"Commit {commit()}, engine {replays.program()}. "
+        f"Commit {made.commit}, engine {made.engine}. "
         f"Means over {seeds} seeds, each with its own aged drive, with paired 95 % intervals "
         "(Student's t); an order holds when its interval says so. "
         f"{count(judged) if judged else ''}".rstrip(),
         "",
         *(QUICK if paper.part == "quick" else ()),
-        *older(data),
+        *older(data, made),
     ]
     if judged:
         lines += [*rows(judged), ""]
@@ -147,15 +159,14 @@ def text(paper: spec.Paper) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def write(paper: spec.Paper) -> Path:
+def write(paper: spec.Paper, data: dict[str, Results], made: Made) -> Path:
     """The page and its figures; the page's path."""
-    data = results.load(paper)
     judge = JUDGES[paper.name]
     # The committed pages are of the stand-ins.
     folder = TRACED if os.environ.get(spec.TRACES) else DOCS
     folder = QUICKLY if paper.part == "quick" else folder
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{paper.name}.md"
-    target.write_text(text(paper))
+    target.write_text(text(paper, data, made))
     judge.figures(paper, data, folder)
     return target

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scarplib.errors import UserError
 from scarplib.paths import OUT, ROOT
-from scarplib.reproduce import estimate, keep, overview, page, replays, spec
+from scarplib.reproduce import estimate, keep, overview, page, replays, results, spec
 from scarplib.sweep.cells import run_missing
 
 _SNAKEFILE = ROOT / "experiments" / "Snakefile"
@@ -35,10 +35,13 @@ def _use_traces(folder: str) -> None:
     os.environ[spec.TRACES] = str(path)
 
 
+def _named(name: str) -> list[str]:
+    return [n for n in spec.PAPERS if spec.exists(n)] if name == "all" else [name]
+
+
 def main(name: str, cores: int = 0, part: str = "full", only_estimate: bool = False) -> int:
     """Run, judge and write the page of a paper or of all."""
-    names = [n for n in spec.PAPERS if spec.exists(n)] if name == "all" else [name]
-    papers = [spec.load(n, part) for n in names]
+    papers = [spec.load(n, part) for n in _named(name)]
     points = [p for paper in papers for e in paper.experiments.values() for p in e.points]
     traced = bool(os.environ.get(spec.TRACES))
     if traced and not any(p.trace for p in points):
@@ -54,18 +57,32 @@ def main(name: str, cores: int = 0, part: str = "full", only_estimate: bool = Fa
     run_cells(papers, part, cores)
     print(f"experiments: {time.monotonic() - begun:.0f} s", file=sys.stderr)
     for paper in papers:
-        print(page.write(paper))
+        made = page.Made(replays.program(), page.commit())
+        print(page.write(paper, results.load(paper), made))
         if not traced:
             folder = keep.RAW if part == "full" else page.QUICKLY
-            print(keep.write(paper, replays.program(), page.commit(), folder))
+            print(keep.write(paper, made.engine, made.commit, folder))
     if part == "full" and not traced:
         print(overview.write())
     replays.drop_images(papers)
     return 0
 
 
+def judge_kept(names: list[str]) -> int:
+    """Write the pages and the table of all papers from docs/results/raw: nothing is run."""
+    for name in names:
+        paper = spec.load(name)
+        head, data = keep.load(paper)
+        if not data:
+            raise UserError(f"{name}: {keep.path_of(paper)} has no figures of its settings")
+        made = page.Made(head["engine"], head["commit"], head.get("commits", {}))
+        print(page.write(paper, data, made))
+    print(overview.write())
+    return 0
+
+
 def reproduce(name: str, cores: int, how: str, traces: str) -> int:
-    """`scarp reproduce`, in a Python that has the packages; `how`: quick, estimate, or empty."""
+    """`scarp reproduce`, in a Python that has the packages; `how`: quick, estimate, kept, or empty."""
     os.environ.pop(spec.TRACES, None)
     if name == "small":
         from scarplib.reproduce import small_set as small
@@ -82,6 +99,8 @@ def reproduce(name: str, cores: int, how: str, traces: str) -> int:
         if how:
             raise UserError(f"--{how}: not with safs, whose points are commands of scarp-array")
         return safs.main(cores)
+    if how == "kept":
+        return judge_kept(_named(name))
     if traces:
         _use_traces(traces)
     return main(name, cores, "quick" if how == "quick" else "full", how == "estimate")

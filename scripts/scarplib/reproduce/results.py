@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ class Results:
     experiment: spec.Experiment
     cells: dict[str, list[dict[str, Any]]]
     replaced: Mapping[str, str] = field(default_factory=dict)
-    # Of which engine the cells are, where they are kept ones.
+    # Of which engine the cells are, where it is not the page's.
     engine: str = ""
 
     @property
@@ -141,6 +141,7 @@ class Row:
     `against`: whom the scheme is compared with besides the first of the judge's comparators.
     `of_scheme`: it compares a scheme with others; not so what is said of a drive or of a load.
     `chosen_by_it`: why it can't but hold, as something was chosen by this very row.
+    `other_case`: why the runs are not of the case that the row is about.
     `condition`: of what is swept, for how much it holds; empty: for all of it, or nothing is.
     `swept`: in how many of the settings swept it holds, and how many there are.
     `not_met`: what of the comparators' own figures could not be had.
@@ -158,6 +159,7 @@ class Row:
     against: tuple[str, ...] = ()
     of_scheme: bool = True
     chosen_by_it: str = ""
+    other_case: str = ""
     not_met: str = ""
     not_tried: str = ""
     condition: str = ""
@@ -190,8 +192,38 @@ class Asked:
     rows: Callable[[spec.Paper, Data], list[Row]]
 
 
+class _Looked(Mapping[str, Results]):
+    """The results, and which of them were looked at."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        self.at: dict[str, Results] = {}
+
+    def __getitem__(self, name: str) -> Results:
+        found = self.data[name]
+        self.at[name] = found
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def older(self) -> str:
+        """Which figures another engine ran than the page's; empty: none."""
+        names = [f"`{name}`" for name, of in self.at.items() if of.engine]
+        if not names:
+            return ""
+        which = "" if len(names) == len(self.at) else f": {', '.join(names)}"
+        return f" [older engine{which}]"
+
+
 def asked_rows(asked: Sequence[Asked], paper: spec.Paper, data: Data) -> list[Row]:
-    """All rows, in the order of what is asked."""
+    """All rows, in the order of what is asked; each says what of it an older engine ran."""
     found: list[Row] = []
     for one in asked:
         missing = [name for name in one.needs if name not in data]
@@ -199,5 +231,7 @@ def asked_rows(asked: Sequence[Asked], paper: spec.Paper, data: Data) -> list[Ro
             why = f"{', '.join(f'`{name}`' for name in missing)}: not run on this engine"
             found.append(Row(one.number, one.what, "", "", False, "", not_tried=why))
         else:
-            found += one.rows(paper, data)
+            looked = _Looked(data)
+            made = one.rows(paper, looked)
+            found += [replace(row, ours=f"{row.ours}{looked.older()}") for row in made]
     return found

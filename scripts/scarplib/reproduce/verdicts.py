@@ -100,6 +100,8 @@ def _one(row: Row, passing: list[str], conditions: list[str]) -> Judged:
         return Judged(row, Verdict.NOT_TRIED, row.not_tried)
     if row.not_met:
         return Judged(row, Verdict.NOT_MET, row.not_met)
+    if row.other_case:
+        return Judged(row, Verdict.NOTHING, row.other_case)
     if not row.holds:
         good, settings = row.swept
         enough = settings and good >= SHARE * settings

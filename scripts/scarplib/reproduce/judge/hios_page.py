@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from scarplib.reproduce import replays, spec
+from scarplib.reproduce import spec
 from scarplib.reproduce.judge.hios_values import (
     DEADLINE_MS,
     FTLS,
@@ -232,7 +232,7 @@ def _schedulers(data: Results, ftl: str) -> list[str]:
         for s in data.experiment.schemes[1:]
     ]  # fmt: skip
     # Engines before the one that counts what moves counted what was granted.
-    counted = "segments" if data.engine in ("", replays.program()) else "segments granted"
+    counted = "segments" if not data.engine else "segments granted"
     head = ("against `noop`", "worst", "mean", "deviation", counted, "not paced, run at once")
     return table(head, body)
 
