@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """docs/results/raw/PAPER.jsonl.xz: the figures of finished cells, kept in the repository.
 
-The first line says of which engine they are, which experiments are of another one (`others`), and
-of which commit that one is (`commits`).
+The first line says of which engine and commit they are; which experiments, or which of an
+experiment's points, are of an older one (`others`: EXPERIMENT or EXPERIMENT/POINT, and its engine);
+and of which commits the older ones are (`commits`).
 Each further line is a cell with its experiment's key.
 A run takes from it what is of its engine and settings.  The table of all papers is computed from
 it, whichever engine that was.  What nothing on a paper's page is computed from is left out of it.
@@ -33,7 +34,7 @@ def path_of(paper: spec.Paper, folder: Path = RAW) -> Path:
     return folder / f"{paper.name}{'-quick' if paper.part == 'quick' else ''}.jsonl.xz"
 
 
-def _lean(paper: str, experiment: str, cell: dict[str, Any]) -> dict[str, Any]:
+def lean(paper: str, experiment: str, cell: dict[str, Any]) -> dict[str, Any]:
     """The cell without what would be most of the file, and is on no page."""
 
     def left_out(key: str) -> bool:
@@ -42,7 +43,7 @@ def _lean(paper: str, experiment: str, cell: dict[str, Any]) -> dict[str, Any]:
         chosen = key.startswith(("affected_", "unaffected_", "sibling_"))
         return chosen and key.endswith("_q") and key not in CHOSEN.get(paper, ())
 
-    def lean(entry: dict[str, Any]) -> dict[str, Any]:
+    def of_entry(entry: dict[str, Any]) -> dict[str, Any]:
         kept = {key: value for key, value in entry.items() if not left_out(key)}
         if "io_q" in entry:
             # The same percentiles again, by the drive's own buckets.
@@ -50,7 +51,7 @@ def _lean(paper: str, experiment: str, cell: dict[str, Any]) -> dict[str, Any]:
             kept["stats"] = {k: v for k, v in entry["stats"].items() if k not in of_drive}
         return kept
 
-    schemes = {label: lean(entry) for label, entry in cell["schemes"].items()}
+    schemes = {label: of_entry(entry) for label, entry in cell["schemes"].items()}
     return {**cell, "schemes": schemes}
 
 
@@ -62,7 +63,7 @@ def write(paper: spec.Paper, engine: str, made: str, folder: Path = RAW) -> Path
     for experiment, point, seed, path in spec.cells(paper, engine):
         if path.is_file():
             cell = json.loads(path.read_text(encoding="utf-8"))
-            cell = _lean(paper.name, experiment.name, cell)
+            cell = lean(paper.name, experiment.name, cell)
             lines.append(
                 {"experiment": experiment.name, "key": experiment.key(), "point": point,
                  "seed": seed, "cell": cell}
@@ -89,9 +90,10 @@ def read(paper: spec.Paper, folder: Path = RAW) -> tuple[dict[str, Any], dict[st
     return head, found
 
 
-def _engine(head: dict[str, Any], experiment: str) -> str:
-    """The engine of an experiment's cells; empty where none are kept."""
-    found: str = head.get("others", {}).get(experiment, head.get("engine", ""))
+def engine_of(head: dict[str, Any], experiment: str, point: str) -> str:
+    """The engine of a point's cells; empty where none are kept."""
+    others = head.get("others", {})
+    found: str = others.get(f"{experiment}/{point}", others.get(experiment, head.get("engine", "")))
     return found
 
 
@@ -100,7 +102,7 @@ def restore(paper: spec.Paper, engine: str, folder: Path = RAW) -> int:
     head, found = read(paper, folder)
     number = 0
     for experiment, point, seed, path in spec.cells(paper, engine):
-        if _engine(head, experiment.name) != engine:
+        if engine_of(head, experiment.name, point) != engine:
             continue
         cell = found.get(experiment.name, {}).get((point, seed))
         if cell and not path.exists():
@@ -111,6 +113,19 @@ def restore(paper: spec.Paper, engine: str, folder: Path = RAW) -> int:
             part.rename(path)
             number += 1
     return number
+
+
+def _others(head: dict[str, Any], e: spec.Experiment) -> dict[str, str]:
+    """Which older engines ran the experiment, and which of its points; empty text: all of them."""
+    found: dict[str, list[str]] = {}
+    for point in e.points:
+        engine = engine_of(head, e.name, point.name)
+        if engine != head["engine"]:
+            found.setdefault(engine, []).append(point.name)
+    return {
+        engine: ", ".join(points) if len(points) < len(e.points) else ""
+        for engine, points in found.items()
+    }
 
 
 def load(paper: spec.Paper, folder: Path = RAW) -> tuple[dict[str, Any], dict[str, Results]]:
@@ -125,6 +140,6 @@ def load(paper: spec.Paper, folder: Path = RAW) -> tuple[dict[str, Any], dict[st
         data[e.name] = Results(
             e,
             {p.name: [cells[p.name, s] for s in range(1, e.seeds + 1)] for p in e.points},
-            engine=head.get("others", {}).get(e.name, ""),
+            others=_others(head, e),
         )
     return head, data

@@ -88,8 +88,8 @@ def older(data: Mapping[str, Results], made: Made) -> list[str]:
     """Which experiments another engine ran."""
     by: dict[str, list[str]] = {}
     for name, of in data.items():
-        if of.engine:
-            by.setdefault(of.engine, []).append(f"`{name}`")
+        for engine, points in of.others.items():
+            by.setdefault(engine, []).append(f"`{name}`{f' ({points})' if points else ''}")
     if not by:
         return []
     said = "; ".join(

@@ -67,7 +67,8 @@ def percent(e: spec.Experiment, group: str, name: str) -> str:
     return ", ".join(f"{value / 10:g}" for value in sorted(found))
 
 
-def _options(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme) -> list[str]:
+def options(e: spec.Experiment, point: spec.Point, scheme: spec.Scheme) -> list[str]:
+    """The drive's, of a command line: its description, and the keys that differ."""
     out = ["--quiet", "-d", str(ROOT / e.device)]
     for text in (*e.set, *point.set, *scheme.set):
         out += ["-o", text]
@@ -85,7 +86,7 @@ def _making(
     # what ageing varies.
     age_seed = 1 + scheme.age_seed + 1000 * (seed - 1)
     making = [
-        *_options(e, point, scheme), "-s", scheme.age_as, "--age", str(age),
+        *options(e, point, scheme), "-s", scheme.age_as, "--age", str(age),
         "--age-seed", str(age_seed),
         *(["--age-overwrite", str(e.overwrite)] if e.overwrite >= 0 else []),
     ]  # fmt: skip
@@ -125,7 +126,7 @@ def command(
 ) -> list[str]:
     """The command line of one run, whose logs go to `folder`."""
     out = [
-        str(replay()), *_options(e, point, scheme), "-s", scheme.scheme,
+        str(replay()), *options(e, point, scheme), "-s", scheme.scheme,
         "--seed", str(seed), "--warmup", str(e.warmup), "-m", e.mode, "-q", str(e.depth),
     ]  # fmt: skip
     aged = image(e, point, scheme, seed)
@@ -161,6 +162,7 @@ def run(
     return result
 
 
+@functools.cache
 def generated(e: spec.Experiment, point: spec.Point) -> dict[str, Any]:
     """What the generator makes, or the trace has, in its own sizes: a fresh drive, in no time."""
     # Many bursts: one that is cut short must not count.
@@ -171,6 +173,6 @@ def generated(e: spec.Experiment, point: spec.Point) -> dict[str, Any]:
         else [f"{point.workload},requests={requests}"]
     )
     ideal = spec.Scheme("ideal", "ideal")
-    line = [str(replay()), *_options(e, point, ideal), "-s", "ideal",
+    line = [str(replay()), *options(e, point, ideal), "-s", "ideal",
             "-m", "closed", "-q", "64", *workload]  # fmt: skip
     return _json(line)

@@ -30,8 +30,8 @@ class Results:
     experiment: spec.Experiment
     cells: dict[str, list[dict[str, Any]]]
     replaced: Mapping[str, str] = field(default_factory=dict)
-    # Of which engine the cells are, where it is not the page's.
-    engine: str = ""
+    # Older engines than the page's that ran cells of it, and which points; empty text: all of them.
+    others: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> list[str]:
@@ -215,7 +215,7 @@ class _Looked(Mapping[str, Results]):
 
     def older(self) -> str:
         """Which figures another engine ran than the page's; empty: none."""
-        names = [f"`{name}`" for name, of in self.at.items() if of.engine]
+        names = [f"`{name}`" for name, of in self.at.items() if of.others]
         if not names:
             return ""
         which = "" if len(names) == len(self.at) else f": {', '.join(names)}"

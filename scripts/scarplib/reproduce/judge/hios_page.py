@@ -232,7 +232,7 @@ def _schedulers(data: Results, ftl: str) -> list[str]:
         for s in data.experiment.schemes[1:]
     ]  # fmt: skip
     # Engines before the one that counts what moves counted what was granted.
-    counted = "segments" if not data.engine else "segments granted"
+    counted = "segments" if not data.others else "segments granted"
     head = ("against `noop`", "worst", "mean", "deviation", counted, "not paced, run at once")
     return table(head, body)
 
