@@ -143,8 +143,8 @@ determinism: ## the same N times (N=50) and how many results are distinct
 test-reproduce: ## few workloads and seeds of the papers' experiments: directions
 	@$(SCARP) test-reproduce
 
-reproduce: ## a paper's experiments and verdicts, into docs/results (PAPER=hpdc18, or all; QUICK=1: directions in minutes)
-	@$(SCARP) reproduce $(PAPER) $(if $(QUICK),--quick)
+reproduce: ## a paper's experiments and verdicts, into docs/results (PAPER=hpdc18, or all; QUICK=1: directions in minutes; ROW=1b SET=gc.after_reads=1: one row under another choice)
+	@$(SCARP) reproduce $(PAPER) $(if $(QUICK),--quick) $(if $(ROW),--row '$(ROW)') $(foreach s,$(SET),--set '$(s)')
 
 bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3 ARGS='--only mappings'; PEER=…/MQSim: beside MQSim)
 	@$(if $(PEER),python3 tests/bench/peer.py --rounds $(ROUNDS) '$(PEER)',$(SCARP) bench --rounds $(ROUNDS) $(ARGS))

@@ -17,16 +17,35 @@ _PAPERS = (
 )
 
 
+def _how(options: argparse.Namespace) -> str:
+    """What is asked for in place of a whole run; empty: nothing."""
+    return next((word for word in ("quick", "estimate", "kept") if getattr(options, word)), "")
+
+
+def _check_row(options: argparse.Namespace) -> None:
+    """--row and --set, beside each other and beside the other options."""
+    if options.set and not options.row:
+        raise UserError("--set: needs --row, the row that is asked again under that choice")
+    how = _how(options)
+    if options.row and how in ("estimate", "kept"):
+        raise UserError(f"--{how}: not with --row, which runs the cells of that row")
+    if options.row and options.traces:
+        raise UserError("--traces: not with --row, whose published figures are of the stand-ins")
+
+
 def _reproduce(options: argparse.Namespace) -> int:
+    _check_row(options)
     if options.paper == "fit":
         return _blind(options)
     from scarplib.build.venv import REPRODUCE_PACKAGES, go_on_with
 
     # Snakemake, and numpy: the system's Python need not have them.
     go_on_with(REPRODUCE_PACKAGES, ["reproduce", *options.typed])
-    from scarplib.reproduce import papers
+    from scarplib.reproduce import one_row, papers
 
-    how = next((word for word in ("quick", "estimate", "kept") if getattr(options, word)), "")
+    how = _how(options)
+    if options.row:
+        return one_row.main(options.paper, options.row, options.set, options.cores, how or "full")
     return papers.reproduce(options.paper, options.cores, how, options.traces)
 
 
@@ -36,6 +55,8 @@ def _blind(options: argparse.Namespace) -> int:
         raise UserError("--traces: not with fit, whose drives and loads are drawn")
     if options.kept:
         raise UserError("--kept: not with fit, which keeps no figures of its own")
+    if options.row:
+        raise UserError("--row: not with fit, which has no rows")
     count, minutes, largest, guests = (3, 1, 400, 0) if options.quick else (30, 10, 2048, 5)
     if options.estimate:
         print(
@@ -65,6 +86,20 @@ def add_commands(tree: Tree) -> None:
         metavar="DIR",
         help="real traces in place of the stand-ins named after them: NAME.csv, plain, .gz or .zst",
     )
+    parser.add_argument(
+        "--row",
+        default="",
+        metavar="NUMBER",
+        help="run this row alone, and print its verdict beside the published one: 1b",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="with --row: under another choice, GROUP.KEY=VALUE of the drive or "
+        "SCHEME.PARAMETER=VALUE, the scheme as the paper's file calls it; may be repeated",
+    )
     less = parser.add_mutually_exclusive_group()
     less.add_argument(
         "--quick",
@@ -74,7 +109,7 @@ def add_commands(tree: Tree) -> None:
     less.add_argument(
         "--kept",
         action="store_true",
-        help="run nothing: judge the figures in docs/results/raw, and write the pages",
+        help="run no cell: judge the figures in docs/results/raw, and write the pages",
     )
     less.add_argument(
         "--estimate", action="store_true", help="say how long it would take on this machine"

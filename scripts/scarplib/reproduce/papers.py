@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from scarplib.errors import UserError
@@ -19,11 +20,12 @@ from scarplib.sweep.cells import run_missing
 _SNAKEFILE = ROOT / "experiments" / "Snakefile"
 
 
-def run_cells(papers: list[spec.Paper], part: str, cores: int) -> None:
-    """Run what is missing of the papers' cells; `part`: full or small."""
+def run_cells(papers: list[spec.Paper], part: str, cores: int, only: Sequence[str] = ()) -> None:
+    """Run what is missing of the papers' cells; `part`: full or small; `only`: experiments."""
     program = replays.program()
     paths = [path for paper in papers for *_, path in spec.cells(paper, program)]
     config = [f"papers={','.join(p.name for p in papers)}", f"set={part}"]
+    config += [f"only={','.join(only)}"] if only else []
     if failed := run_missing(_SNAKEFILE, paths, OUT / "reproduce", cores, config):
         raise UserError(failed)
 
@@ -69,7 +71,7 @@ def main(name: str, cores: int = 0, part: str = "full", only_estimate: bool = Fa
 
 
 def judge_kept(names: list[str]) -> int:
-    """Write the pages and the table of all papers from docs/results/raw: nothing is run."""
+    """Write the pages and the table of all papers from docs/results/raw: no cell is run."""
     for name in names:
         paper = spec.load(name)
         head, data = keep.load(paper)
@@ -82,7 +84,10 @@ def judge_kept(names: list[str]) -> int:
 
 
 def reproduce(name: str, cores: int, how: str, traces: str) -> int:
-    """`scarp reproduce`, in a Python that has the packages; `how`: quick, estimate, kept, or empty."""
+    """`scarp reproduce`, in a Python that has the packages.
+
+    `how`: quick, estimate, kept, or empty.
+    """
     os.environ.pop(spec.TRACES, None)
     if name == "small":
         from scarplib.reproduce import small_set as small

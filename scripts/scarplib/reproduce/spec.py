@@ -14,6 +14,7 @@ import itertools
 import json
 import os
 import tomllib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ QUICK_SEEDS, QUICK_LENGTH = 3, 250
 CELLS = OUT / "reproduce"
 # A folder of real traces, for this process and those that it starts.
 TRACES = "SCARP_TRACES"
+# Keys to change, for the same processes: GROUP.KEY=VALUE or SCHEME.PARAMETER=VALUE, by spaces.
+CHANGES = "SCARP_CHANGES"
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,29 @@ def _together(scheme: Scheme, other: str) -> Scheme:
     return replace(scheme, scheme=name)
 
 
+def _other_params(scheme: Scheme, name: str, value: str) -> Scheme:
+    given = dict(pair.split("=", 1) for pair in scheme.params.split(",") if pair)
+    return replace(scheme, params=",".join(f"{k}={v}" for k, v in {**given, name: value}.items()))
+
+
+def changed(e: Experiment, changes: Sequence[str]) -> Experiment:
+    """Under other keys of the drive, or parameters of a scheme that is named by its label.
+
+    What is set to what it is anyway leaves the experiment's key as it is.
+    """
+    for change in changes:
+        key, _, value = change.partition("=")
+        label, _, name = key.rpartition(".")
+        if any(scheme.label == label for scheme in e.schemes):
+            schemes = [_other_params(s, name, value) if s.label == label else s for s in e.schemes]
+            e = replace(e, schemes=tuple(schemes))
+        elif any(text.startswith(f"{key}=") for text in e.set):
+            e = replace(e, set=tuple(change if s.startswith(f"{key}=") else s for s in e.set))
+        else:
+            e = replace(e, set=(*e.set, change))
+    return e
+
+
 def _quick(e: Experiment, permille: int) -> Experiment:
     """The whole experiment with few seeds and short runs: directions, no magnitudes."""
     points = tuple(
@@ -234,6 +260,7 @@ def load(paper: str, part: str = "full") -> Paper:
         made = Experiment(
             **{**rest, "paper": paper, "name": name, "schemes": tuple(chosen), "points": points}
         )
+        made = changed(made, os.environ.get(CHANGES, "").split())
         experiments[name] = _quick(made, quick) if part == "quick" else made
     return Paper(
         paper, data["title"], tuple(data["choices"]), experiments, data.get("published", {}), part
