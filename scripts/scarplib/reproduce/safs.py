@@ -14,6 +14,7 @@ import lzma
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -146,6 +147,11 @@ class Store:
     def _path(self, command: list[str]) -> Path:
         return self.folder / "results" / f"{digest(command)}.json"
 
+    def make_folders(self) -> None:
+        """Of results, and of the aged drives."""
+        for name in ("results", "images"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+
     def make(self, run: Run, seed: int) -> None:
         """Run it, if it is not there."""
         command = run.command(seed)
@@ -225,6 +231,19 @@ def kept_rows(folder: Path) -> list[Any]:
     return safs_rows.judged(made)
 
 
+def again(run: Run, seed: int, folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """What is kept of a point, and what this simulator gives; None: it is not kept."""
+    _, found = _kept(folder)
+    kept = found.get(digest(run.command(seed)))
+    if kept is None:
+        return None
+    with tempfile.TemporaryDirectory() as work:
+        store = Store(ensure_simulator(), Path(work))
+        store.make_folders()
+        store.make(run, seed)
+        return kept, store.get(run, seed)
+
+
 def _said(done: int, of: int, missing: int, spent: float) -> str:
     """Where it is, and how long it will take."""
     left = spent / done * (missing - done)
@@ -239,9 +258,8 @@ def main(cores: int) -> int:
     key = key_of(program)
     engine = key[: stale.DIGITS]
     folder = OUT / "reproduce" / "safs" / key
-    for name in ("results", "images"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
     store = Store(program, folder)
+    store.make_folders()
     head, found = _kept(keep.RAW)
     if head.get("engine") == engine:
         store.loaded.update(found)

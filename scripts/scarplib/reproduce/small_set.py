@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The small set, in `make test`: few workloads and seeds, run anew; directions, no magnitudes."""
+"""The small set, in `make test`: few workloads and seeds, run anew; directions, no magnitudes.
+
+And a sample of the kept cells, whose figures must be those of this engine.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import sys
 import time
 
 from scarplib.reproduce import papers as paper_runs
-from scarplib.reproduce import replays, results, spec, stale
+from scarplib.reproduce import replays, results, sampled, spec, stale
 from scarplib.reproduce.judge import JUDGES
 
 
@@ -16,17 +19,18 @@ def main(cores: int) -> int:
     papers = [spec.load(name, "small") for name in spec.PAPERS if spec.exists(name)]
     begun = time.monotonic()
     paper_runs.run_cells(papers, "small", cores or 2)
-    number = failed = 0
-    print("TAP version 13")
-    for paper in papers:
-        judge = JUDGES[paper.name]
-        for name, good in judge.directions(results.load(paper)):
-            number += 1
-            failed += not good
-            print(f"{'' if good else 'not '}ok {number} - {paper.name}: {name}")
+    found = [
+        (f"{paper.name}: {name}", good)
+        for paper in papers
+        for name, good in JUDGES[paper.name].directions(results.load(paper))
+    ]
     replays.drop_images(papers)
+    found += sampled.check(sampled.commit())
+    print("TAP version 13")
+    for number, (name, good) in enumerate(found, 1):
+        print(f"{'' if good else 'not '}ok {number} - {name}")
     for line in stale.older():
         print(f"# {line}")
-    print(f"1..{number}")
+    print(f"1..{len(found)}")
     print(f"# {time.monotonic() - begun:.0f} s", file=sys.stderr)
-    return 1 if failed else 0
+    return 0 if all(good for _, good in found) else 1
