@@ -87,6 +87,7 @@ class OneRow(unittest.TestCase):
             (hios, ("gc.after_reds=1",), "--set gc.after_reds=1: .*after_reds"),
             (hios, ("gc.after_reads=many",), "--set gc.after_reads=many: .*gc.after_reads"),
             (hios, ("hios-2.deadlin_us=1",), "--set hios-2.deadlin_us=1: .*deadlin_us"),
+            (("hpdc18", "1g"), ("gc.after_reads=1",), "--set: row 1g of hpdc18 runs no cell"),
             (("hios", "3e"), ("gc.trigger_free_blocks=9",), "the row compares drives with several"),
         ):
             with self.subTest(row=row, changes=changes):
