@@ -78,6 +78,8 @@ def judged(change: Change | None = None) -> tuple[spec.Paper, dict[str, Results]
                     name_ = "hios-2" if scheme.label[1:].isdigit() else scheme.label
                     name_ = "noop" if name_ in ("control", "hios-2-plain") else name_
                     made = entries[scheme.label] = entry(name_, seed)
+                    if name == "fresh":
+                        made["stats"]["gc_runs"] = 0
                     if name == "filling-slc":
                         made["use_late"][-1] = made["use_late"][-1] and 220
                     if change:
@@ -116,6 +118,18 @@ class Judge(unittest.TestCase):
         for found in verdicts.verdicts(hios, paper, data):
             wanted = Verdict.NOTHING if found.row.number == "3i" else Verdict.HOLDS
             self.assertIs(found.verdict, wanted, found.row.metric)
+
+    def test_a_fresh_drive_that_merges_is_another_case(self) -> None:
+        """One merge under HIOS-1 is enough; on the other mappings the row is judged."""
+
+        def change(experiment: str, point: str, scheme: str, made: Entry) -> None:
+            if (experiment, scheme) == ("fresh", "hios-1") and point.endswith("-block"):
+                made["stats"]["gc_runs"] = 1
+
+        for found in verdicts.verdicts(hios, *judged(change), "3b1"):
+            merges = ftl_of(found.row) == "block"
+            self.assertIs(found.verdict, Verdict.NOTHING if merges else Verdict.HOLDS)
+            self.assertEqual("gc_runs" in found.because, merges)
 
     def check(self, rows: set[str], change: Change, ftl: str = "page") -> None:
         """On one mapping alone."""
