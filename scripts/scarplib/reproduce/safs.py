@@ -36,6 +36,8 @@ A_DRIVE = 50_000  # measured requests, a drive
 TURN_SEEDS = 3  # of what goes beyond the paper
 READS = (0, 200, 400, 600, 800)
 SYNCHRONOUS = ("--threads", "32", "--depth", "1")
+# Of a result, what safs_rows reads.
+ON_PAGE = ("iops_per_drive", "read_latency", "array")
 DEPTHS = (8, 16, 32, 64, 128, 256, 512, 1024)
 
 
@@ -232,7 +234,7 @@ def kept_rows(folder: Path) -> list[Any]:
 
 
 def again(run: Run, seed: int, folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """What is kept of a point, and what this simulator gives; None: it is not kept."""
+    """What the page has of a point as it is kept, and by this simulator; None: it is not kept."""
     _, found = _kept(folder)
     kept = found.get(digest(run.command(seed)))
     if kept is None:
@@ -241,7 +243,8 @@ def again(run: Run, seed: int, folder: Path) -> tuple[dict[str, Any], dict[str, 
         store = Store(ensure_simulator(), Path(work))
         store.make_folders()
         store.make(run, seed)
-        return kept, store.get(run, seed)
+        here = store.get(run, seed)
+    return {key: kept[key] for key in ON_PAGE}, {key: here[key] for key in ON_PAGE}
 
 
 def _said(done: int, of: int, missing: int, spent: float) -> str:
