@@ -1,8 +1,8 @@
 /*
- * flow: the directory above all those of ftl/ that own a drive's state. flow
- * owns nothing. It takes the events one by one, asks one directory for the next
- * step, and tells the others what has ended. None of them calls one above it:
- * what one has for another goes through flow.
+ * flow: the directory above all directories of ftl/ that own a drive's state.
+ * flow owns nothing. It takes the events one by one, asks one directory for the
+ * next step, and tells the others what has ended. No directory calls one above
+ * itself: flow passes on what a lower directory has for a higher one.
  *
  *    run.c         the events of a drive, in order
  *    command.c     commands: what begins when one enters the device
@@ -56,10 +56,12 @@ void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_flow_take_served(ScarpDrive *drive);
 
 /*
- * Goes on with part, a read of one unit, when the entry of the unit is known.
- * *open is the read of earlier units, not yet queued, or NULL. If part's unit
- * follows these in the same page, *open is extended. Otherwise *open is queued,
- * and part becomes *open.
+ * Called when the mapping entry of part's unit is known: queues `part`, a read
+ * of one unit, or joins it to an earlier read.
+ *
+ * *open is the read of the command's earlier units, not yet queued, or NULL. If
+ * part's unit follows those units in the same page, *open is extended by the
+ * unit. Otherwise *open is queued, and part becomes *open.
  */
 void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
                             ScarpFlashCmd **open);
@@ -112,12 +114,12 @@ typedef struct {
 void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
                           ScarpWaiting *w);
 /*
- * Returns the oldest waiter that can run and that reads go before: a suspended
- * command, a copy, a pad, or (controller.reads_first) a program. If there is
- * none, returns the oldest program without a page, or NULL. So a read that
- * starts counts as passing a program without a page only if no other such
- * waiter is there; otherwise the pacing has to make its page (turn() in
- * policy.h).
+ * Returns the waiter that a read passes when it starts: the oldest of the
+ * suspended command, the copy, the pad and, with controller.reads_first, the
+ * program with a page. If none of these waits, it is the oldest program without
+ * a page, or NULL. So reads count as passing a program without a page only
+ * while it waits alone. Otherwise the pacing's turn() (policy.h) must see to it
+ * that the program gets a page.
  */
 const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
                                              const ScarpWaiting *w);
@@ -129,30 +131,32 @@ const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
                                             uint32_t die,
                                             const ScarpWaiting *w);
 /*
- * True when a program has no page, and reads or programs of other planes have
- * passed it as often as the limit allows. owed is scarp_flow_who_is_owed().
+ * True when a program without a page has been passed as often as the limit
+ * allows, by reads or by programs of the die's other planes. `owed` is the
+ * result of scarp_flow_who_is_owed().
  */
 bool scarp_flow_owes_page(const ScarpDrive *drive, uint32_t die,
                           const ScarpWaiting *w, const ScarpFlashCmd *owed);
 /* True when a read goes before all programs and pads that can run. */
 bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w);
 /*
- * True when a pad goes next, for one of three reasons: no program can run,
+ * True when a pad goes next, for one of three reasons: no program has a page,
  * programs have passed the pad as often as the limit allows, or reads have.
- * owed is scarp_flow_who_is_owed().
+ * `owed` is the result of scarp_flow_who_is_owed().
  */
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
                             const ScarpWaiting *w, const ScarpFlashCmd *owed);
 
 typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } ScarpPick;
 /*
- * Takes the next command that matches pick out of its queue. A program has its
- * page then. NULL: no command can run.
+ * Takes the next command that matches `pick` out of its queue. If the command
+ * is a program, it is given its page. NULL: no command can run.
  */
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);
 /*
- * Takes the oldest read whose units have not moved. NULL: there is none. Reads
- * whose units have moved are queued elsewhere, and *w is updated.
+ * Takes the oldest read whose units are still where the read expects them. A
+ * read whose units have moved is queued elsewhere instead, and *w is updated.
+ * NULL: no read goes next.
  */
 ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
                                     ScarpWaiting *w);
@@ -188,7 +192,9 @@ static inline bool scarp_flow_pairs(const ScarpDrive *drive)
 }
 
 /*
- * True when somebody other than a collection of the die itself may wait there.
+ * False only if no command waits at the die, apart from the commands of the
+ * die's own collections. With ftl.paired_pages=pad always true, as a pad may be
+ * needed.
  */
 static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
                                            uint32_t die)
@@ -209,9 +215,9 @@ ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program);
  */
 ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);
 /*
- * Returns the die's oldest program whose cells only a pad can fill, and whose
- * units a command or flush waits for; or NULL. page: only if the plane has a
- * page for the pad.
+ * Returns the die's oldest program whose cells only a pad can fill, and for
+ * whose units a command or flush waits; or NULL. With `page`, programs count
+ * only if their plane has a page for the pad.
  */
 const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
                                         bool page);
@@ -224,8 +230,8 @@ void scarp_flow_press(ScarpDrive *drive);
 /* ---- redirect.c --------------------------------------------------------- */
 
 /*
- * Sends programs of the die whose plane can never give them a page to other
- * planes. True: there were some, so the queues have changed.
+ * Sends those programs of the die to other planes whose plane can never give
+ * them a page. True: a program was sent, so the queues have changed.
  */
 bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die);
 
@@ -235,8 +241,9 @@ void scarp_flow_mark_cut(const ScarpDrive *drive);
 #endif
 
 /*
- * Commits all programs that wait for the rest of their cells (ended.c). The
- * buffer is empty, so no later program can destroy anything of theirs.
+ * Ends all programs that wait for the rest of their cells (ended.c). Called
+ * only when the buffer is empty: these programs then carry no unit that a later
+ * program of their cells could destroy.
  */
 void scarp_flow_commit_unpaired(ScarpDrive *drive);
 
@@ -261,7 +268,7 @@ static inline uint16_t scarp_flash_stream(const ScarpFlashCmd *cmd)
 
 /* ---- observe.c ---------------------------------------------------------- */
 
-/* Tells the observer of the phases that nand has remembered. */
+/* Reports to the observer the phases that nand has remembered. */
 void scarp_flow_tell(ScarpDrive *drive);
 
 static inline void scarp_flow_tell_phases(ScarpDrive *drive)

@@ -49,7 +49,8 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * True when mate's page has the offset `page`, where the mapping places pages.
+ * For a mapping that places pages itself: true when the page that mate will
+ * program has the offset `page` in its block.
  */
 static bool same_mapped_offset(const ScarpDrive *drive, uint32_t p,
                                uint32_t page, const ScarpFlashCmd *mate)

@@ -9,10 +9,10 @@
  * The second active block (§4.2) keeps GC's programs aligned with the host's:
  * each plane of a die has one such block, and the write points of these blocks
  * advance together. A GC program with a mate goes to that block. A GC program
- * without a mate goes to the ordinary active block: in the aligned block it
- * would be the last one with a mate, because the write point of the other plane
- * would stay behind for good (the paper's figure 6c). Single host programs fill
- * up write points that lag.
+ * without a mate goes to the ordinary active block. In the aligned block it
+ * would advance only its own plane's write point, so that later programs there
+ * would find no mate at the same offset (the paper's figure 6c). Where write
+ * points differ, host programs without a mate go to the block that lags.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

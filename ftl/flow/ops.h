@@ -21,8 +21,8 @@ void scarp_flow_dispatch(ScarpDrive *drive);
 void scarp_flow_work(ScarpDrive *drive);
 
 /*
- * Gives a drive that has a write buffer a larger one from now on; writes that
- * wait for room come in.
+ * Enlarges the drive's write buffer to `bytes`, and takes in writes that waited
+ * for room. The drive must have a write buffer.
  */
 void scarp_flow_enlarge_buffer(ScarpDrive *drive, uint64_t bytes);
 

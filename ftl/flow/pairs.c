@@ -72,8 +72,8 @@ static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *program)
 }
 
 /*
- * Returns the stream of the program's block. The block tells it, because a pad
- * has no units that would.
+ * Returns the stream of the program's block. A pad's stream is known only from
+ * its block, because a pad has no units.
  */
 static uint16_t stream_in(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {

@@ -54,8 +54,8 @@ static bool extends(const ScarpDrive *drive, const ScarpFlashCmd *read,
 }
 
 /*
- * Lets the read of a unit wait for the entry of the mapping, which lies on
- * flash. mapped.c goes on with it.
+ * Lets the read of unit lpn wait until its mapping entry has been read from
+ * flash. mapped.c then continues the read.
  */
 static void wait_for_entry(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn)
 {
@@ -311,8 +311,8 @@ bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *read)
         }
     }
     /*
-     * The LPNs in the cells are compared when the read ends. By then they would
-     * have left the processor's cache.
+     * scarp_flow_read_ended() compares these LPNs. Without the prefetch it
+     * would wait for memory then.
      */
     __builtin_prefetch(scarp_media_lpns(drive, ppn));
     for (uint32_t i = 0; i < n; i++) {

@@ -24,8 +24,8 @@ static bool is_stuck(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Returns the plane that will have the fewest units, of the planes that can
- * still collect with one more page of units; or SCARP_NONE.
+ * Looks for planes that could still collect after one more page of units.
+ * Returns the one of these that will have the fewest units, or SCARP_NONE.
  */
 static uint32_t elsewhere(const ScarpDrive *drive)
 {

@@ -168,9 +168,9 @@ bool scarp_drain(ScarpDrive *drive, GError **error)
 {
     run_all(drive);
     /*
-     * A pass may leave a page open that the next pass fills. The writes of a
-     * pass change parities, and entries of the mapping, which the next pass
-     * writes.
+     * The loop may iterate several times. An iteration may leave a page open
+     * that only the next iteration fills, and its writes change parities and
+     * mapping entries that only the next iteration writes.
      */
     for (int i = 0; i < 8 && (!scarp_buffer_is_empty(drive) ||
                               !scarp_gc_at_rest(drive) ||

@@ -22,8 +22,8 @@ static bool has_page(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Returns the oldest command that is first in a queue of this kind, of all the
- * die's planes; or NULL.
+ * Returns the oldest of the commands at the heads of this kind's queues, one
+ * for each plane of the die; or NULL.
  */
 static const ScarpFlashCmd *oldest(const ScarpDrive *drive, uint32_t die,
                                    ScarpQueueKind kind)
