@@ -26,18 +26,19 @@ ScarpHilStep scarp_hil_stage_event(ScarpDrive *drive, ScarpStage stage,
                                    ScarpCmd **cmd);
 
 /*
- * Dispatch commands. Between begin and end, next returns one by one the
- * commands that enter the device and are to be executed now. Writes first fetch
- * their data. begin returns false if a dispatch is under way already: that one
- * goes on.
+ * Dispatch commands. Between begin and end, scarp_hil_dispatch_next() returns
+ * one by one the commands that enter the device and are to be executed now;
+ * NULL: no more. It does not return writes: their data has to arrive first
+ * (HIL_DATA_IN). scarp_hil_dispatch_begin() returns false if a dispatch is
+ * under way already; the caller then leaves the commands to that dispatch.
  */
 bool scarp_hil_dispatch_begin(ScarpDrive *drive);
 ScarpCmd *scarp_hil_dispatch_next(ScarpDrive *drive);
 void scarp_hil_dispatch_end(ScarpDrive *drive);
 
 /*
- * Counts the end of one of the units_left that the command waits for. True:
- * that was the last one, and the command has completed, so the caller
+ * Counts down cmd->units_left, the parts of the command that have not ended.
+ * True: the last part has ended and the command has completed, so the caller
  * dispatches. A read completes later, when its data has crossed the link.
  */
 bool scarp_hil_put(ScarpDrive *drive, ScarpCmd *cmd);

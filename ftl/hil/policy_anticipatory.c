@@ -92,9 +92,9 @@ static bool late(const ScarpDrive *drive, const ScarpCmd *cmd)
 }
 
 /*
- * If a command is late, the oldest of its kind is late, too, so no younger
- * command of that kind goes first. Batches of the other kind end by time, so
- * there is no bound on their number of commands.
+ * From the time on at which cmd is late, no younger command of its kind passes
+ * it: the oldest of the kind is then late, too, and goes first. Commands of the
+ * other kind are not bounded, because their batches end by time, not by number.
  */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger)
@@ -126,7 +126,7 @@ static void turn(const ScarpDrive *drive, Anticipatory *state,
     }
 }
 
-/* True when it may pay off to dispatch nothing now, not even cmd. */
+/* True when cmd should wait, because the host's next read may be nearer. */
 static bool waits(const ScarpDrive *drive, const Anticipatory *state,
                   const Seen seen[2], const ScarpCmd *cmd)
 {
@@ -182,7 +182,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     return scarp_cmd_take(waiting, cmd);
 }
 
-/* Adds a sample to a mean, where it counts an eighth. */
+/* Updates a moving mean, in which the new sample has the weight 1/8. */
 static void add(int64_t *mean, int64_t sample)
 {
     *mean += (sample - *mean) / 8;
@@ -237,7 +237,10 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
     return true;
 }
 
-/* Visits a time of the drive's clock as a time since the drive was new. */
+/*
+ * Saves or loads a time, which an image keeps as a time since the drive was
+ * new.
+ */
 static void visit_time(const ScarpDrive *drive, ScarpVisit *visit,
                        const char *name, int64_t *ns)
 {

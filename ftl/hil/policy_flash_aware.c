@@ -11,8 +11,8 @@
  *
  * A read waits for one bundle at most, and for the reads before it. A write
  * waits for a bundle and reads_first reads for each of the writes before it.
- * The last write of a bundle is its oldest, if that still waits. So no write
- * starves behind lower addresses that keep coming.
+ * A bundle ends with the oldest write that still waits in its stretch. So no
+ * write starves behind lower addresses that keep coming.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -78,8 +78,8 @@ static ScarpCmd *look(const ScarpDrive *drive, const FlashAware *state,
 }
 
 /*
- * True when a read is next. With reads_first=0 the older command of both kinds
- * is next.
+ * True when a read is next. With reads_first=0, the older of the first waiting
+ * read and the first waiting write is next.
  */
 static bool read_first(const ScarpDrive *drive, const FlashAware *state,
                        const Seen *seen)

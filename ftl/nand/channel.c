@@ -27,8 +27,9 @@ static const ScarpFlashCmd *group_of(const ScarpDrive *drive, uint32_t waiter)
     const ScarpDie *die = &drive->nand.die[waiter / 2];
 
     /*
-     * The command that was loaded behind the current one (nand.cache) may have
-     * become the current one since it asked for the channel.
+     * An odd waiter is the command that asked for the channel while it was
+     * loaded behind die->current (nand.cache). It may have become die->current
+     * since.
      */
     return waiter % 2 && die->ahead ? die->ahead : die->current;
 }

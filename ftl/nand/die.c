@@ -54,9 +54,10 @@ static void array_ends(ScarpDrive *drive, uint32_t index, ScarpFlashKind kind,
 
     if (kind == SCARP_FLASH_ERASE) {
         /*
-         * An erase has no lane (core/event.h): it takes so long that programs
-         * which begin later would end first. Erases are rare, so the slower
-         * tree of events will do.
+         * The end of an erase goes into the tree of events, not into a lane, a
+         * list of events in the order of time (core/event.h): an erase takes so
+         * long that programs which begin later would end first. The tree is
+         * slower, but erases are rare.
          */
         scarp_event_set(drive, source, end_ns);
         return;
@@ -148,8 +149,9 @@ bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
     ScarpDie *die = &drive->nand.die[waiter / 2];
 
     /*
-     * The command that was loaded behind the current one (nand.cache) may have
-     * become the current one since it asked for the channel.
+     * An odd waiter is the command that asked for the channel while it was
+     * loaded behind die->current (nand.cache). It may have become die->current
+     * since.
      */
     if (waiter % 2 && die->ahead) {
         return grant_command(drive, waiter / 2, true);

@@ -111,8 +111,8 @@ static inline void scarp_flash_set_aligned(ScarpFlashCmd *cmd, bool aligned)
 }
 
 /*
- * Marks a GC program as a guest of its die: the copied block is on another die,
- * so the program belongs to no collection of this one.
+ * Marks a GC program as a guest of its die: the block that is collected is on
+ * another die, so the program belongs to no collection of the guest's die.
  */
 static inline void scarp_flash_set_guest(ScarpFlashCmd *cmd)
 {
@@ -290,12 +290,15 @@ static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
 
 /* Puts the command into its plane's queue and kicks the die. */
 void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
-/* Puts a command that has waited in another queue before younger commands. */
+/*
+ * Like scarp_nand_enqueue(), for a command that has waited in another queue:
+ * puts it before all younger commands.
+ */
 void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
- * Queues a read again when GC moved its page before its turn came. The read
- * goes to the end of the new queue; but if this happened as often as the limit
- * allows, to its place by age.
+ * Queues a read again, because GC moved its page while it waited. The read goes
+ * to the end of its new queue. When it has been moved as often as the limit
+ * allows (PASS_RETRIES), it goes before all younger commands instead.
  */
 void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read);
 
@@ -386,9 +389,9 @@ ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
 ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd,
                                ScarpQueueKind kind);
 /*
- * Returns the sequence number of the oldest command of the die; SCARP_NOBODY:
- * no command waits. Looks at the first command of each queue whose bit, 1 <<
- * ScarpQueueKind, is in `kinds`.
+ * Returns the sequence number of the oldest command that waits at the die;
+ * SCARP_NOBODY: none waits. Looks at the first command of each queue whose bit,
+ * 1 << ScarpQueueKind, is in `kinds`.
  */
 uint64_t scarp_nand_oldest(const ScarpDrive *drive, uint32_t die,
                            unsigned kinds);
@@ -531,7 +534,7 @@ static inline const ScarpFlashCmd *scarp_nand_suspended(const ScarpDrive *drive,
 }
 /*
  * True when a command waits at the die, and none is loaded behind the current
- * one yet (nand.cache). The caller then looks for one that may be.
+ * command yet (nand.cache). The caller then looks for a command to load.
  */
 static inline bool scarp_nand_wants_behind(const ScarpDrive *drive,
                                            uint32_t index)

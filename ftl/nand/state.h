@@ -94,8 +94,8 @@ typedef enum {
 } ScarpDiePhase;
 
 /*
- * A die. Its members are in the order of use, because most events need only the
- * first line of the processor's cache.
+ * A die. Its members are in the order of use: for most events, the first line
+ * of the processor's cache is enough.
  */
 typedef struct {
     ScarpFlashCmd *current; /* the command that runs, and its mates */

@@ -29,8 +29,8 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
  * (PASS_READS).
  *
  * flow/waiting.c asks the same when the die is free (scarp_flow_who_is_owed()),
- * with three differences: there a program without a page counts only if nobody
- * else waits, pads count, too, and programs do not with
+ * with three differences. There a program without a page counts only if nobody
+ * else waits. Pads count as well. Programs do not count with
  * controller.reads_first=0.
  */
 static bool reads_have_gone(const ScarpDrive *drive, uint32_t index)

@@ -26,10 +26,10 @@ static int64_t of_page(const ScarpDescription *d, const uint64_t *values,
 }
 
 /*
- * Returns the time that ftl.paired_pages=backup adds to a page's program. If
- * the page's cells have another page already, that page is first copied, to a
- * first page of other cells. The block with such copies has to be erased, too;
- * that time is divided among its pages.
+ * Returns the time that ftl.paired_pages=backup adds to the program of a page.
+ * If other pages of its cells are programmed already, one page is first copied
+ * to the first page of other cells. The blocks with such copies have to be
+ * erased, too: an erase's time is divided among the pages of a block.
  */
 static int64_t backup_ns(const ScarpDescription *d, uint64_t page,
                          int64_t transfer_ns)

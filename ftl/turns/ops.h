@@ -6,10 +6,10 @@
  * the turn goes to whatever will make that possible: to a collection that makes
  * its page, or to another plane that takes it.
  *
- * A count is for the waiters up to one sequence number, wherever they are
- * queued, and nobody resets it. Callers name the oldest waiter that they count
- * for. So scarp_turn_passed() begins a new count when it is told of a younger
- * waiter than the old count is for: the older waiters have left.
+ * A count covers the waiters up to one sequence number, in whatever queue they
+ * are. Callers name the oldest waiter. When scarp_turn_passed() is told of a
+ * younger waiter than the count covers, all covered waiters have left, so it
+ * begins a new count. Nothing else resets a count.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

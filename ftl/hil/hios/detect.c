@@ -95,8 +95,10 @@ static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
 /* ---- Needs of a write ---------------------------------------------------- */
 
 /*
- * Returns the time until granted work, without which the write has no room, is
- * done on the plane's die. 0: waiting brings no room.
+ * Called when the write has no room in the plane. Returns the time until the
+ * work that is granted to collections on the plane's die is done. If nothing is
+ * granted, but programs on their way may make room, returns the time of a
+ * segment. 0: waiting brings no room.
  */
 static int64_t retry_ns(ScarpDrive *drive, const Hios *hios, uint32_t plane)
 {

@@ -1,6 +1,7 @@
 /*
- * Records that the sources of hios-1 and hios-2 share: of as many waiting
- * commands as the policy sees, and of the commands in the device.
+ * Records that the source files of the policies hios-1 and hios-2 share: one
+ * for each waiting command that the policy sees, and for each command in the
+ * device.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -184,17 +185,17 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
 /* ---- slack.c ------------------------------------------------------------- */
 
 /*
- * Returns the command's slack by equation 1, without collections that are still
- * to begin.
+ * Returns the command's slack by equation 1. Collections that have not begun
+ * are not subtracted.
  */
 int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
                       const HiosRecord *record);
 /*
- * Computes room_ns of the die of each round in open[]: how long the die may do
- * other work before the i-th command, which has slack_ns, so that no command
- * that waits or is in the device gets late. A room_ns that is too short for a
- * segment and for an erase is only an upper bound. The function looks at each
- * command once.
+ * For the die of each round in open[], computes room_ns: how long the die may
+ * do GC work before the i-th waiting command, so that no command gets late that
+ * waits or is in the device. slack_ns is the slack of the i-th command. A
+ * room_ns that is too short for any segment or erase is only an upper bound.
+ * The function looks at each command once.
  */
 void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
                 int64_t slack_ns, const ScarpGcRound *open, uint32_t n);

@@ -25,9 +25,9 @@
 
 /*
  * True when the i-th command, whose slack is lacks_ns too short for its rounds,
- * waits in the queue until the slack of all waiting commands together suffices.
- * The wait also ends when the queue is full, after accumulate_us, or when a
- * waiting command's slack is used up.
+ * waits in the queue until the other waiting commands have enough slack
+ * together. The wait also ends when the queue is full, after accumulate_us, or
+ * when a waiting command's slack is used up.
  */
 static bool accumulates(ScarpDrive *drive, Hios *hios, uint32_t i,
                         int64_t lacks_ns)
@@ -123,9 +123,9 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
 }
 
 /*
- * Grants to each round as much as the slack of the i-th command, and of all
- * commands behind it, suffices for. Each round gets its own part, as dies work
- * at the same time.
+ * Grants each round as much work as the slack of the i-th command, and of all
+ * commands behind it, allows. Rounds of different dies do not share the slack,
+ * because dies work at the same time.
  */
 static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
                          int64_t slack_ns)
@@ -274,10 +274,9 @@ static int64_t retry_after_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
 }
 
 /*
- * Parks the i-th command in the queue, as no command has room. Returns false if
- * it is dispatched instead. A parked command waits while granted work is done.
- * It goes when nothing more can be granted on one of its planes, or when it
- * must go to be in time.
+ * Parks the i-th command: it stays in the queue while its planes have no room.
+ * Returns false if it is dispatched instead: when the queue is full, when
+ * waiting brings no room, or when it must go to be in time.
  */
 static bool parks(ScarpDrive *drive, Hios *hios, uint32_t i)
 {
@@ -329,7 +328,8 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 }
 
 /*
- * After a command's latest time only the writes that fill a page may pass it.
+ * After a command's latest time to begin, only writes that join the page of the
+ * dispatched write may pass it.
  */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger G_GNUC_UNUSED)

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Number of pages on their way to a plane that are considered, at most. */
+/* The most pages on their way to one plane that are considered. */
 #define AHEAD 256
 
 /* ---- The work of a command ----------------------------------------------- */
