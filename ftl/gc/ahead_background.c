@@ -11,9 +11,9 @@ static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
 }
 
 /*
- * Counts by which idle collections stop when they gain nothing. Copies to other
- * planes may fill pages only in part; collections could then go on for ever
- * without another free block.
+ * Counts that make idle collections stop when they gain nothing. If pages that
+ * are copied to other planes are filled only in part, collections could go on
+ * for ever without gaining a free block.
  */
 typedef struct {
     uint32_t most_free; /* the most free blocks since the last host command */

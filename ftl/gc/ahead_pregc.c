@@ -39,9 +39,9 @@ typedef struct {
 
 /*
  * True when the next page may move: no command is in the device, and the last
- * page has moved. Units smaller than a page move in half-full pages, which may
- * free nothing. So in one idle time at most as many pages move as T_block's
- * blocks have.
+ * page has moved. If units are smaller than pages, moved pages may be half
+ * empty, and moving them may free nothing. So the pages that move in one idle
+ * time are at most as many as the blocks of T_block have.
  */
 static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 {
@@ -106,8 +106,9 @@ static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
 }
 
 /*
- * Moves one page in the plane of the die that has the fewest ready blocks (see
- * look()). Returns false if no plane of the die has a page to move.
+ * Moves one page. Of the die's planes that have a page to move, chooses the
+ * plane in which the fewest blocks are free or count as free (look()). Returns
+ * false if no plane has a page to move.
  */
 static bool step(ScarpDrive *drive, PreGc *pregc, uint32_t die)
 {

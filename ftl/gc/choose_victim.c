@@ -7,7 +7,7 @@
 #include "gc/ops.h"
 
 #define WEAR_LOOKS 8
-#define WEAR_SHARE 4 /* one in so many choices is left to the policy */
+#define WEAR_SHARE 4 /* one choice in WEAR_SHARE is left to the policy */
 
 /*
  * Static wear levelling: returns a block that is erased far less often than
@@ -48,7 +48,7 @@ static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
 
 static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)
 {
-    uint32_t victim, worn;
+    uint32_t victim, fresher;
 
     *levelling = false;
     if (scarp_translation_due(drive, p)) {
@@ -59,12 +59,12 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)
     if (victim == SCARP_NONE) {
         return SCARP_NONE;
     }
-    worn = for_wear(drive, p, victim);
-    if (worn == SCARP_NONE) {
+    fresher = for_wear(drive, p, victim);
+    if (fresher == SCARP_NONE) {
         return victim;
     }
     *levelling = true;
-    return worn;
+    return fresher;
 }
 
 /*

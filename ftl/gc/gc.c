@@ -51,8 +51,8 @@ void scarp_gc_release_all(ScarpDrive *drive)
 void scarp_gc_release_due(ScarpDrive *drive)
 {
     /*
-     * Every die looks for collections anew: the new scheme may have one due
-     * that the old scheme left for later.
+     * Every die looks for collections anew: the new scheme may find one due
+     * that was not due by the old scheme.
      */
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_blocks_set_opened(drive, die);

@@ -45,11 +45,11 @@ static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
 }
 
 /*
- * Takes the job's next steps. The window of pages, and the pages and erases
- * that the pacing policy has permitted, limit how many.
+ * Takes as many of the job's next steps as the window of pages allows, and as
+ * many as the pacing policy has permitted.
  */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
-/* Takes one of the job's moves_left: a page begins to move. */
+/* Called when a page of the job begins to move: takes 1 from moves_left. */
 void scarp_gc_count_move(ScarpDrive *drive, ScarpGcJob *job);
 
 /*
@@ -83,8 +83,8 @@ int64_t scarp_gc_merge_left_ns(const ScarpDrive *drive, const ScarpGcJob *job);
 uint32_t scarp_gc_write_lpn(const ScarpDrive *drive,
                             const ScarpGcWrite *write);
 /*
- * gc/rounds.c: true when a round was opened that follows the erase which the
- * plane's job waits for.
+ * gc/rounds.c: true when a further round was opened in the plane, which begins
+ * after the erase of the plane's running job.
  */
 bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane);
 /*
@@ -94,8 +94,8 @@ bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane);
 bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane,
                          uint32_t lpn);
 /*
- * Returns how many pages of the plane's round are still to be granted, at most.
- * Sets *erases to the erases that come before these pages.
+ * Returns an upper bound of the pages of the plane's round that are still to be
+ * granted. Sets *erases to the number of erases that come before these pages.
  */
 uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
                              uint32_t *erases);

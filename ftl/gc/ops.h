@@ -18,8 +18,8 @@ void scarp_gc_clear(ScarpDrive *drive);
 /*
  * True when garbage collection is due in the plane: it has too few free blocks,
  * or too few blocks for translation units, or a program waits there for a
- * merge. During scarp_hold_collections(), it has too few free blocks only if at
- * most one is left.
+ * merge. While scarp_hold_collections() delays collections, "too few free
+ * blocks" means at most one.
  */
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /*
@@ -304,9 +304,9 @@ uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open);
  */
 uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
 /*
- * Grants erases and pages of the plane's round, which then begin. If the
- * previous round still has erases to do, these come before the pages; otherwise
- * all erases follow the pages.
+ * Grants the plane's round this many erases and pages. They begin as soon as
+ * the die can. If the previous round still has erases to do, the granted erases
+ * come before the pages; otherwise all erases follow the pages.
  */
 void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);
@@ -325,8 +325,8 @@ uint32_t scarp_gc_copied_from(const ScarpUnit *unit);
 
 /*
  * Checks that the plane's counter of reserved pages (scarp_plane_promise())
- * equals the number of those who have reserved one, and that the plane has at
- * least that many pages left.
+ * equals the reservations counted anew, and that the plane has at least that
+ * many pages left.
  */
 bool scarp_gc_laws(const ScarpDrive *drive, uint32_t plane, GError **error);
 
@@ -338,16 +338,17 @@ bool scarp_gc_laws(const ScarpDrive *drive, uint32_t plane, GError **error);
  */
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages);
 /*
- * gc/choose_victim.c: returns the victim policy's choice, or a victim that
- * levels wear (*levelling). Returns SCARP_NONE if there is none, or if a
- * program of the chosen block has not ended.
+ * gc/choose_victim.c: returns the block that the victim policy chooses. If wear
+ * is too uneven, returns a little-worn block instead and sets *levelling.
+ * Returns SCARP_NONE if there is no victim, or if a program of the block has
+ * not ended.
  */
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane,
                                 bool *levelling);
 /*
- * gc/victim_candidates.c: fills candidates[] with the full blocks that have the
- * fewest valid units, all equally many, and returns their number, at most max.
- * Returns 0 if no block is worth collecting.
+ * gc/victim_candidates.c: fills candidates[] with full blocks that have the
+ * fewest valid units in the plane, at most max of them, and returns their
+ * number. Returns 0 if no block is worth collecting.
  */
 uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t plane,
                             uint32_t *candidates, uint32_t max);

@@ -7,10 +7,10 @@
 #include "gc/internal.h"
 
 /*
- * True when the plane depends on a collection: its own runs, it has promised a
- * page to copies, or a program without a page waits there until the die's
- * running collection ends and its own begins. Such a program would starve as
- * long as the die has other programs.
+ * True when the plane depends on a collection, for one of three reasons. A
+ * collection runs there. The plane has promised a page to copies. Or the plane
+ * cannot collect until the die's running collection ends, and a program that
+ * waits for a page there would starve as long as the die has other programs.
  */
 static bool waits(const ScarpDrive *drive, uint32_t die, uint32_t p)
 {

@@ -3,14 +3,17 @@
  * each channel, by the channels' service rates. Algorithm 2 decides which pages
  * these are, by their hotness.
  *
- * Choices where the paper is open: the search starts from an even spread, and
- * moves a page only when D falls; D is for how long the paper expects reads to
- * be suspended. (The printed test, u < 0, also moves on ties, which ties=1
- * does. With an idle channel D would be 0 for a victim whose pages stay where
- * they are, and nothing would be parallel.) When the victim's own channel reads
- * least of all, D is least if every page stays on it, which is the baseline:
- * only the limit of iterations then keeps the spread. The limit's default is
- * the middle of 1 to 1,024, which were swept (docs/papers/paragc.md).
+ * Choices where the paper is open:
+ *
+ * - The search starts from an even spread of the pages over the channels.
+ * - The search moves a page only when D falls, which is the time for which the
+ *   paper expects reads to be suspended. The printed test, u < 0, also moves a
+ *   page when D stays equal, as ties=1 does. But an idle channel makes D 0 if
+ *   all pages stay on it, and then nothing would be copied in parallel.
+ * - If the victim's own channel has the lowest read rate, D is least when every
+ *   page stays there, which is the baseline. Then only the limit of iterations
+ *   keeps pages spread. Its default is the middle of the range that was swept,
+ *   1 to 1,024 (docs/papers/paragc.md).
  *
  * A channel writes its share in one of its planes, t_i = v_i T (equation 4).
  * The planes take turns, victim by victim.

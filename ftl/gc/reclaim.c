@@ -12,8 +12,8 @@
 #include "gc/internal.h"
 
 /*
- * True when the plane's job does not wait for its erase, or when a round was
- * opened that follows that erase.
+ * True when the plane has a job that goes on: the job does not wait for its
+ * erase, or a further round was opened that lets it erase.
  */
 static bool is_under_way(const ScarpDrive *drive, uint32_t plane)
 {

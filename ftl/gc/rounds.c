@@ -373,8 +373,8 @@ static bool still_wants(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
 }
 
 /*
- * Clears the list if no listed job may still need a grant. A drive that starts
- * from an image has an empty list, too.
+ * Clears the list if no listed job may still need a grant. So the list is empty
+ * at rest, as it is in a drive that starts from an image.
  */
 static void unlist_all(ScarpDrive *drive)
 {

@@ -145,8 +145,8 @@ static void __attribute__((noinline)) call_back(ScarpDrive *drive,
 
 /*
  * Programs the job's units that wait for a full page, all together in the job's
- * own plane. A page in every plane, most of it empty, could cost more pages
- * than the victim yields.
+ * own plane. If each plane programmed its few units in a page of its own, the
+ * copies could take more pages than the victim frees.
  */
 void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
 {

@@ -66,7 +66,7 @@ typedef struct {
 
 typedef struct {
     uint32_t jobs;     /* collections that run in the die's planes */
-    uint32_t begun;    /* those that have started a flash command */
+    uint32_t begun;    /* jobs of these that have started a flash command */
     int64_t window_ns; /* when begun became more than 0 */
 } ScarpGcDie;
 
