@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import unittest
 from pathlib import Path
 from typing import ClassVar
@@ -14,6 +15,8 @@ from nvme import Controller, Namespace
 DESCRIPTION = Path(__file__).resolve().parent / "tiny.ini"
 # For schemes that need a sibling plane; as large.
 TWO_PLANES = ("geometry.planes_per_die=2", "geometry.blocks_per_plane=32")
+# `make test-qtest-long`
+ALL = bool(os.environ.get("SCARP_TEST_ALL"))
 KIB = 1 << 10
 MIB = 1 << 20
 

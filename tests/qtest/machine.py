@@ -104,11 +104,13 @@ class LineSocket:
     def send(self, text: str) -> None:
         assert self._socket is not None
         rest = memoryview(text.encode() + b"\n")
-        patience = Patience(self._pid, self.hang_s)
+        patience = None
         while rest:
             try:
                 rest = rest[self._socket.send(rest) :]
             except TimeoutError:
+                # Made only here: it reads /proc, which costs as much as a command.
+                patience = patience or Patience(self._pid, self.hang_s)
                 if not patience.spend(QUIET_S):
                     raise MachineHangs("QEMU takes no more commands") from None
 
@@ -334,6 +336,7 @@ class Machine:
         self._qtest.close()
         if self._monitor:
             self._monitor.close()
+            self._monitor = None
         self._stderr.close()
         self.memory.close()
         shutil.rmtree(self.dir, ignore_errors=True)

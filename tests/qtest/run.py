@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 import unittest
@@ -22,11 +21,17 @@ if __name__ == "__main__":
     # QMP is a package's (scarplib.guest.qmp).
     go_on_with(PACKAGES, sys.argv[1:], Path(__file__))
 
-from fixture import DriveTest
+from fixture import ALL, DriveTest
 
 HERE = Path(__file__).resolve().parent
-# What copies need of memory shows after gigabytes of them: `make test-qtest-long`.
-LONG = ("Room.test_memory_of_copies_is_bounded", "Room.test_copies_that_are_aborted_give_room_back")
+# `make test-qtest-long` alone has these.
+LONG = (
+    # What copies need of memory shows after gigabytes of them.
+    "Room.test_memory_of_copies_is_bounded",
+    "Room.test_copies_that_are_aborted_give_room_back",
+    # Replay.test_switched_runs has both schemes in one run.
+    "Replay.test_identical_times",
+)
 
 
 class TapResult(unittest.TestResult):
@@ -86,7 +91,7 @@ class TapResult(unittest.TestResult):
 
 def usual(test: unittest.TestCase) -> bool:
     """Whether it runs where none is named; with SCARP_TEST_ALL=1 in the environment all do."""
-    return bool(os.environ.get("SCARP_TEST_ALL")) or not test.id().endswith(LONG)
+    return ALL or not test.id().endswith(LONG)
 
 
 def main() -> int:

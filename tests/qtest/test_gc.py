@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import os
 import random
 import struct
 
-from fixture import KIB, DriveTest
+from fixture import ALL, KIB, DriveTest
 from logs import read_gc_runs
 from machine import Machine
 from nvme import Namespace, Op
 
 UNIT = 4 * KIB
 # The guest's suite overwrites such a drive ten times; here three begin hundreds of collections.
-OVERWRITES = 10 if os.environ.get("SCARP_TEST_ALL") else 3
+OVERWRITES = 10 if ALL else 3
 DEPTH = 16
 TWO_PLANES = ",overrides=geometry.dies_per_chip=1;geometry.planes_per_die=2"
 
@@ -65,8 +64,8 @@ class Shadow:
                 prp = (addr, pages[1])
             cids.append(self.ns.start(Op.WRITE, first * UNIT, count * UNIT, prp))
             self.written_units += count
-        for cid in cids:
-            assert self.ns.queue.wait(cid).status == 0
+        for done in self.ns.queue.wait_coarsely(cids):
+            assert done.status == 0
 
     def verify(self) -> None:
         addr, prp = self.slots[0]
@@ -75,7 +74,8 @@ class Shadow:
             if count == 2:
                 prp = (addr, addr + UNIT)
             cid = self.ns.start(Op.READ, first * UNIT, count * UNIT, prp)
-            assert self.ns.queue.wait(cid).status == 0
+            (done,) = self.ns.queue.wait_coarsely([cid])
+            assert done.status == 0
             data = self.machine.read(addr, count * UNIT)
             for index in range(count):
                 if data[index * UNIT : (index + 1) * UNIT] != self.expected(first + index):
