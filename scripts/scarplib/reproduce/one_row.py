@@ -67,7 +67,7 @@ def _accepted(e: spec.Experiment, changes: Sequence[str]) -> None:
         )
         if done.returncode:
             said = done.stderr.strip().splitlines()[-1].removeprefix("scarp-replay: ")
-            raise UserError(f"--set {' '.join(changes)}: {said}")
+            raise UserError(f"--set {' '.join(changes)}: {said.removeprefix('overrides: ')}")
 
 
 def check(experiments: Sequence[spec.Experiment], changes: Sequence[str]) -> None:
