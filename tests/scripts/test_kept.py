@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import json
+import lzma
 import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -15,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
 from scarplib.paths import RESULTS  # noqa: E402
-from scarplib.reproduce import keep, overview, page, replays, spec  # noqa: E402
+from scarplib.reproduce import keep, overview, page, replays, results, spec  # noqa: E402
 from scarplib.reproduce.judge import JUDGES  # noqa: E402
 
 ENGINE = "0123456789ab"
@@ -52,6 +55,38 @@ class Kept(unittest.TestCase):
         head, data = keep.load(paper, self.folder)
         self.assertEqual((head["commit"], data), ("c0ffee", {}))
         self.assertEqual(keep.read(paper, self.folder)[1][experiment.name][point, seed]["v"], 7)
+
+    def test_a_page_names_what_an_older_engine_ran(self) -> None:
+        """A whole experiment, or some of its points; a row names those that it looked at."""
+        paper = spec.load("pregc")
+        first, second, *_ = (replace(e, seeds=1) for e in paper.experiments.values())
+        paper = replace(paper, experiments={first.name: first, second.name: second})
+        for *_, path in spec.cells(paper, ENGINE):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps({"schemes": {}}))
+        kept = keep.write(paper, ENGINE, "c0ffee", self.folder)
+        point = second.points[0].name
+        head, *cells = lzma.decompress(kept.read_bytes()).decode().splitlines()
+        others = {first.name: "old", f"{second.name}/{point}": "older"}
+        changed = json.loads(head) | {"others": others, "commits": {"old": "c1", "older": "c2"}}
+        kept.write_bytes(lzma.compress("\n".join([json.dumps(changed), *cells]).encode()))
+        got, data = keep.load(paper, self.folder)
+        self.assertEqual(data[first.name].others, {"old": ""})
+        self.assertEqual(data[second.name].others, {"older": point})
+        (said, _) = page.older(data, page.Made(ENGINE, "c0ffee", got["commits"]))
+        self.assertIn(f"engine old of commit c1 ran `{first.name}`;", said)
+        self.assertIn(f"engine older of commit c2 ran `{second.name}` ({point})", said)
+
+        def row(_: spec.Paper, of: Mapping[str, results.Results]) -> list[results.Row]:
+            return [results.Row("1", "m", "p", str(len(of[second.name].points)), True, "w")]
+
+        asked = results.Asked("1", "m", (second.name,), row)
+        (judged,) = results.asked_rows([asked], paper, data)
+        self.assertTrue(judged.ours.endswith(" [older engine]"), judged.ours)
+        # A run on this engine takes the others of its points alone.
+        for *_, path in spec.cells(paper, ENGINE):
+            path.unlink()
+        self.assertEqual(keep.restore(paper, ENGINE, self.folder), len(second.points) - 1)
 
     def test_a_full_disk_leaves_no_half_cell(self) -> None:
         paper = spec.load("pregc")
