@@ -34,7 +34,9 @@ enum {
 typedef struct {
     uint32_t lpn;
     uint32_t hash_next;
-    /* links of an LRU segment; next: of unused ones, too */
+    /*
+     * links of the entry's LRU segment; next: also of the unused entries' list
+     */
     uint32_t prev, next;
     uint32_t dirty_next; /* next dirty entry of the translation unit */
     uint32_t state;
@@ -86,7 +88,7 @@ typedef struct {
     Work *work;          /* NULL: the unit is not in RAM */
     uint32_t dirty; /* the first of the unit's dirty entries, or SCARP_NONE */
     uint32_t updates; /* number of moved units without a cached entry */
-    uint32_t batch_next; /* next of a collection's batch */
+    uint32_t batch_next; /* next unit of ScarpDemand.batch[] */
     uint32_t queue_next; /* next of the queue for writing */
     bool batched, queued;
     bool wanted;         /* the unit must be written */
@@ -121,7 +123,7 @@ struct ScarpDemand {
 
     /* Translation units. */
     Tu *tu;
-    uint32_t n_tus;      /* tu[n_tus] is the checkpoints' own unit */
+    uint32_t n_tus;      /* tu[n_tus] is the unit that ends a checkpoint */
     uint32_t *plane_of; /* [tu % n_planes]: plane of unit tu */
     ScarpPacker *packer; /* [plane] */
     ScarpPool works, waits;
@@ -140,7 +142,7 @@ struct ScarpDemand {
     uint32_t *reserved;
     uint64_t n_reserved, n_updates, update_limit;
     bool starved;       /* a collection waits for room for its changes */
-    bool aside;         /* ageing or recovery: changes are not counted */
+    bool aside;         /* ageing or recovery runs: changes are not counted */
     ScarpCheckpoint checkpoint;
     uint64_t n_recovered; /* updates found after a power cut, above the limit */
 };
@@ -167,7 +169,7 @@ void scarp_entries_feed(ScarpDrive *drive);
 void scarp_entry_load(ScarpDrive *drive, uint32_t lpn, uint32_t state);
 /*
  * Called when a translation unit has been read. The reads and units that waited
- * for it get their entries, which were set aside in the cache before.
+ * for it get their cache entries, which were reserved when the read began.
  */
 void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits);
 
@@ -247,9 +249,10 @@ void scarp_checkpoint_count(ScarpDrive *drive);
 /* Begins a checkpoint if one is due. */
 void scarp_checkpoint_pump(ScarpDrive *drive);
 /*
- * Returns the sequence number of the first block of data that is open, or in
- * which a program is under way. A checkpoint that begins now has no later
- * pages, so recovery must scan all blocks from this one on.
+ * Returns the lowest sequence number of the data blocks that are open, or in
+ * which a program is under way. A checkpoint that begins now lacks the pages
+ * that are programmed later. So recovery must scan all blocks from this number
+ * on.
  */
 uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive);
 /* Fills in the contents of the unit that ends a checkpoint. */

@@ -274,7 +274,7 @@ void scarp_map_pump(ScarpDrive *drive)
     }
     if (drive->map.demand->checkpoint.running &&
         drive->map.demand->queue.head == SCARP_NONE) {
-        close_packers(drive); /* no other unit may come for long */
+        close_packers(drive); /* they might wait long for further units */
     }
 }
 
@@ -298,10 +298,10 @@ void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 }
 
 /*
- * True when writing_limit translation units are being written, and others wait
- * in the queue. A unit that has changed during its program must then queue
- * behind these. If it went first each time, those who wait for the others would
- * starve.
+ * True when writing_limit translation units are being written, and further
+ * units wait in the queue. A unit that changed during its own program then goes
+ * to the end of the queue. If it were written again at once each time, the
+ * commands that wait for the queued units would starve.
  */
 static bool others_are_next(const ScarpDrive *drive)
 {
@@ -378,9 +378,9 @@ static void want_batch(ScarpDrive *drive, uint32_t p)
  * function queues the translation units that running collections have changed,
  * as their writes free RAM.
  *
- * The function does so for all planes. A translation unit that several
- * collections change is listed only for the first of them, and that one may be
- * paused as long as this plane is short of blocks.
+ * The function queues those of all planes. A translation unit that several
+ * collections change is in the batch of the first of them only, and that
+ * collection may be paused while this plane is short of blocks.
  */
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind)
 {

@@ -271,8 +271,8 @@ static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
         scarp_logs(drive)->data_of[merge->group] = merge->target;
     }
     /*
-     * If that was the last valid page in the oldest random log block, the merge
-     * also erases the log block.
+     * If the merge copied the last valid page of the oldest random log block,
+     * the merge also erases that log block.
      */
     if (log != SCARP_NONE && log == merge->victim &&
         !scarp_block_valid(drive, log) && scarp_block_settled(drive, log)) {

@@ -1,10 +1,10 @@
 /*
  * Records and functions that the mappings block and fast share.
  *
- * Static allocation gives each plane every n-th LPN. units_per_block
- * consecutive LPNs of a plane are a logical block. A logical block has at most
- * one data block, in which its page i lies at offset i. Its other pages lie in
- * log blocks, at any offset.
+ * Static allocation gives every n_planes-th LPN to the same plane.
+ * units_per_block consecutive LPNs of a plane are a logical block. A logical
+ * block has at most one data block, in which its page i lies at offset i. Its
+ * other pages lie in log blocks, at any offset.
  *
  * The logical blocks have one numbering for the whole drive: first all of plane
  * 0, then all of plane 1, and so on.
@@ -167,8 +167,8 @@ static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
 
 /*
  * Counts what the pages that are on their way to the plane will take before lpn
- * is written. For another logical block, only its first such page is looked at.
- * The rest are assumed to go to the same block.
+ * is written. Of each logical block other than lpn's, only the first such page
+ * is looked at. Its further pages are assumed to go to the same block.
  */
 typedef struct {
     uint32_t data;   /* pages of the data block of lpn's logical block */

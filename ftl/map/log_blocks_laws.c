@@ -349,10 +349,10 @@ void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit)
 }
 
 /*
- * True when static allocation gives the LPN that is stored at ppn to ppn's
- * plane. With block, all LPNs of a block must also be of one logical block, so
- * the LPN is compared with the first one in the block. With fast, log blocks
- * are shared.
+ * True when the LPN that is stored at ppn belongs there. Static allocation must
+ * give the LPN to ppn's plane. With block mapping, all LPNs of a block must
+ * also be of one logical block, so the LPN is compared with the first LPN in
+ * the block. With fast, log blocks are shared.
  */
 bool scarp_logs_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {

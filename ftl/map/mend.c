@@ -53,8 +53,8 @@ static void recover_block(ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Compares two blocks by the time of their opening. mend.c needs the order in
- * which they were filled, which flash does not tell, but which is nearly the
+ * Compares two blocks by the time of their opening. Flash does not tell the
+ * order in which blocks were filled, which would be better but is nearly the
  * same.
  */
 static int by_seq(const void *a, const void *b, void *opaque)

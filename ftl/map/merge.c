@@ -52,9 +52,9 @@ bool scarp_merge_plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
     }
     *copies = copies_left(drive, &merge);
     /*
-     * A plan of kind SCARP_MERGE_ERASE can have an empty dead[]: finish() adds
-     * a log block that is shared by logical blocks only then. Such a plan
-     * counts as one erase.
+     * A plan of kind SCARP_MERGE_ERASE can have an empty dead[], because only
+     * finish() adds a log block that logical blocks share. Such a plan counts
+     * as one erase.
      */
     *erases = MAX(merge.n_dead, merge.kind == SCARP_MERGE_ERASE);
     return true;

@@ -138,8 +138,8 @@ uint32_t scarp_map_wait_lpn(const ScarpMapWait *wait);
 void scarp_map_give_ready(ScarpDrive *drive, ScarpMapWait *wait);
 
 /*
- * Called when a read or a program of translation units has ended. They free
- * cmd.
+ * Called when a read or a program of translation units has ended. Both
+ * functions free cmd.
  */
 void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
@@ -156,7 +156,7 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind);
 /*
  * For mappings with MAP_FETCHES: true when all entries that collections changed
- * are on flash, and no running collection can change another.
+ * are on flash, and no running collection can change a further entry.
  */
 bool scarp_map_changes_nothing(const ScarpDrive *drive);
 /*
@@ -407,7 +407,7 @@ void scarp_map_mend_copied(ScarpDrive *drive, ScarpMend *mend,
 void scarp_map_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
                            uint32_t block);
 void scarp_mend_clear(ScarpMend *mend);
-/* Ends recovery, as every plane is sound. */
+/* Ends recovery of the mapping. Called when no plane needs more work. */
 void scarp_map_recovered(ScarpDrive *drive);
 /*
  * True when recovery has to read all pages of the block. Of the other blocks it

@@ -241,8 +241,9 @@ void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit)
 }
 
 /*
- * True when static allocation gives the LPN that is stored at ppn to ppn's
- * plane, and the LPN is of the same superblock as the first LPN in the block.
+ * True when the LPN that is stored at ppn belongs there. Static allocation must
+ * give the LPN to ppn's plane, and the LPN must be of the same superblock as
+ * the first LPN in the block.
  */
 bool scarp_supers_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {

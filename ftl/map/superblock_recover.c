@@ -34,7 +34,7 @@ static bool is_full(const ScarpDrive *drive, uint32_t block)
 
 /*
  * Makes block, which has unprogrammed pages, the current block of superblock s.
- * If the current block before it is partly written, that is closed, because a
+ * If the previous current block is partly written, it is closed, because a
  * superblock can have only one block open.
  */
 static void make_current(ScarpDrive *drive, uint32_t s, uint32_t block)
