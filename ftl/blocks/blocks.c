@@ -168,8 +168,8 @@ void scarp_translation_insert(ScarpDrive *drive, uint32_t index)
     scarp_block_record(drive, index)->state = BLOCK_TRANSLATION;
     /*
      * A full block may make a collection of translation units due, so the
-     * trigger policy has to look at this die. For other blocks take() sets the
-     * flag, when one is opened.
+     * trigger policy has to look at this die. For all other blocks, take() of
+     * write_points.c sets the flag when it opens a block.
      */
     scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
 }

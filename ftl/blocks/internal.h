@@ -23,8 +23,8 @@ static inline uint32_t scarp_valid_bytes(const ScarpGeometry *geo)
 /*
  * Appends a block to the bucket for its number of valid units. The first block
  * of a bucket is thus the one that has been there longest. The code writes the
- * record of the block that was last in the bucket, but does not read it: that
- * record is seldom in the CPU's cache, and a CPU does not wait for a write to
+ * links of the block that was last in the bucket, but does not read them: they
+ * are seldom in the CPU's cache, and a CPU does not wait for a write to
  * complete.
  */
 static inline void scarp_bucket_insert(ScarpDrive *drive,
@@ -83,8 +83,8 @@ void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
 
 /*
- * True when the drive's settings ever write to this write point. The number of
- * streams and ftl.mapping decide. point must not be WRITE_GC.
+ * True when a drive with these settings ever writes to this write point, which
+ * the number of streams and ftl.mapping decide. point must not be WRITE_GC.
  */
 static inline bool scarp_write_point_used(const ScarpDrive *drive, int point)
 {

@@ -36,9 +36,8 @@ static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
 }
 
 /*
- * Returns how many free blocks are needed for the pages that
- * scarp_plane_promise() has reserved in the plane, but at most the free blocks
- * there are.
+ * Returns how many of the plane's free blocks are needed for the pages that
+ * scarp_plane_promise() has reserved there; at most all of them.
  */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t plane);
 
@@ -505,8 +504,8 @@ void scarp_blocks_add_active(ScarpDrive *drive, uint32_t plane, int point,
                              uint32_t block);
 /*
  * An image may have an open block at a write point that the settings of the
- * loading drive never use. The function makes such blocks full, as otherwise
- * garbage collection would never reclaim them.
+ * loading drive never use. The function counts such blocks as full, as
+ * otherwise garbage collection would never reclaim them.
  */
 void scarp_blocks_close_unused(ScarpDrive *drive);
 /*

@@ -134,9 +134,9 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit)
     }
     scarp_dirty_settle(drive, dirty);
     /*
-     * A command or a flush waits for this unit. When it came, it had the pages
-     * under construction programmed, but this unit was in none of them yet. So
-     * the unit's page is programmed now.
+     * A command or a flush waits for this unit. That command or flush has
+     * queued programs of the pages under construction, but the unit was in none
+     * of them then. So its page is programmed now.
      */
     if (scarp_unit_is_packing(unit) && scarp_dirty_is_late(drive, dirty)) {
         scarp_mark(drive, part_ready_late);

@@ -98,8 +98,8 @@ void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
         scarp_mark(drive, record_on_its_way);
         /*
          * The n units are deallocated already, but the record of that is not on
-         * flash yet. The command must not complete before it is, so a new
-         * record is written, for which the command waits.
+         * flash yet. Before it is, the command must not complete. So the
+         * command waits for a new record.
          */
         first = 0;
         end = n;

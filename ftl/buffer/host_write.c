@@ -23,9 +23,10 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
     }
     if (dirty->cmd) {
         /*
-         * A command waits for the stale unit. When the command has been taken,
-         * it looks up the newest unit of each LPN to program its page, and
-         * would miss this one. So the unit's page is programmed now.
+         * A command waits for the stale unit. When all units of that command
+         * are in the buffer, close_packers() looks up the newest unit of each
+         * LPN to have its page programmed, and would miss this older one. So
+         * its page is programmed now.
          */
         scarp_mark(drive, forced_in_packer);
         scarp_dirty_emit(drive, dirty);

@@ -38,7 +38,7 @@ bool scarp_dirty_is_late(const ScarpDrive *drive, const ScarpDirty *dirty);
 /*
  * Pins the unit's mapping entry, so that it stays in RAM until the unit is
  * freed. Returns false if the entry must first be fetched from flash.
- * scarp_buffer_mapped() is called when it is there.
+ * scarp_buffer_mapped() is called when the entry is in RAM.
  */
 bool scarp_dirty_pin(ScarpDrive *drive, ScarpDirty *dirty);
 /*
@@ -123,9 +123,10 @@ static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
 
 /*
  * Puts the piece's unit into the buffer. If scarp_buffer_goes_through() is
- * true, the command waits until the unit is on flash. Otherwise a command that
- * wrote only a part of the unit waits until the other bytes have been read. It
- * does not wait for that if the unit is a record of deallocations.
+ * true, the command waits until the unit is on flash. Otherwise, if the piece
+ * is only a part of the unit, the command waits until the unit's other bytes
+ * have been read. For a record of deallocations it does not wait for these
+ * bytes.
  */
 void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpPiece *piece);
@@ -143,9 +144,9 @@ void scarp_unrecorded_add(ScarpDrive *drive, uint32_t lpn, uint64_t when);
  */
 uint64_t scarp_recorded_version(const ScarpDrive *drive, uint32_t lpn);
 /*
- * Called when a record has come to flash. when[] has its contents: the version
- * numbers of deallocations. Unmaps those of its units that were not written
- * since.
+ * Called when a record of deallocations has been programmed. when[] has its
+ * contents: the version number of each unit's last deallocation. Unmaps the
+ * units that were not written after their deallocation.
  */
 void scarp_record_written(ScarpDrive *drive, uint32_t record_lpn,
                           const uint64_t *when);

@@ -15,9 +15,9 @@ void scarp_media_erase(ScarpDrive *drive, uint32_t index)
         uint32_t pages = drive->desc.pages_per_block;
 
         /*
-         * Frees the bytes of overwritten units, which stay in flash until the
-         * erase. Units that GC relocated have no bytes here: GC has moved them
-         * to the copy.
+         * Frees the bytes of overwritten and relocated units, which stay in
+         * flash until the erase. Without nand.power_cuts they are freed or
+         * moved earlier, when the unit becomes invalid.
          */
         for (uint32_t i = 0;
              block->contents && i < drive->geo.units_per_block; i++) {

@@ -46,7 +46,7 @@ static inline const uint32_t *scarp_media_lpns(const ScarpDrive *drive,
     return &drive->media.lpn_of[ppn];
 }
 
-/* True when a unit's version (its age) is programmed, too (ftl.recovery). */
+/* True when spare areas also have the version of each unit (ftl.recovery). */
 static inline bool scarp_media_has_versions(const ScarpDrive *drive)
 {
     return drive->media.version_of;
@@ -214,7 +214,7 @@ static inline bool scarp_media_is_bad(const ScarpDrive *drive, uint32_t block)
 
 /*
  * Called at a power cut: moves all tables of media from the drive whose power
- * failed to the new drive. `from` is left without any.
+ * failed to the new drive. Afterwards `from` has none.
  */
 void scarp_media_hand_over(ScarpDrive *from, ScarpDrive *to);
 /*
@@ -283,9 +283,9 @@ void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq);
 /* ---- Contents: media/contents.c ---------------------------------------- */
 
 /*
- * True when media stores the bytes of units. Without the host's data these are
- * the records of deallocations and, where power may fail, the translation
- * units.
+ * True when media stores the bytes of units. A drive that does not store the
+ * host's data stores only those of records of deallocations and, where power
+ * may fail, those of translation units.
  */
 static inline bool scarp_contents_kept(const ScarpDrive *drive)
 {

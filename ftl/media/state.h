@@ -53,7 +53,7 @@ typedef struct {
     uint8_t *page_state;  /* two bits a page; NULL: no nand.power_cuts */
     GArray *saved;        /* ScarpSavedUnit (controller.plp_bytes), or NULL */
     GArray *saved_stripes; /* uint32_t: stripes whose parity was in RAM */
-    bool keeps_contents;  /* units of any kind have contents */
+    bool keeps_contents;  /* the bytes of some units, or of all, are stored */
     bool is_clean;        /* tables are on flash; nothing changed since */
     ScarpMediaBlock *block;
     uint64_t next_block_seq;

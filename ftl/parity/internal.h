@@ -74,8 +74,9 @@ void scarp_stripe_read(ScarpDrive *drive, ScarpStripe *stripe, uint32_t lpn,
                        uint32_t bytes);
 
 /*
- * Called when a read for a rebuild has ended, and when a page of a stripe was
- * written, which spoils rebuilds of the stripe (reconstruct.c).
+ * reconstruct.c: scarp_rebuild_read_ended() is called when a read for a rebuild
+ * has ended. scarp_rebuild_spoil() is called when a page of the stripe was
+ * written: running rebuilds from this stripe are of no use then.
  */
 void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index);

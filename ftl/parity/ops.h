@@ -14,7 +14,7 @@ bool scarp_parity_init(ScarpDrive *drive, const ScarpConfig *config,
 void scarp_parity_clear(ScarpDrive *drive);
 
 /*
- * All functions below are only for drives with parity, but for
+ * Only drives with parity may call the functions below, except
  * scarp_parity_may_hold() and scarp_parity_read().
  */
 static inline bool scarp_has_parity(const ScarpDrive *drive)

@@ -21,10 +21,10 @@
 typedef struct ScarpStripe ScarpStripe;
 
 /*
- * A stripe in the controller's RAM, for one of two ends: to make its parity, or
- * to rebuild one of its pages for a read of the host (parent). In the bits of
- * have and wanted, bit i is the i-th page of the stripe; the parity is the
- * last.
+ * A stripe in the controller's RAM. It is there for one of two purposes: to
+ * make its parity, or to rebuild one of its pages for a read of the host, which
+ * is `parent` then. In the bit sets `have` and `wanted`, bit i is the i-th page
+ * of the stripe; the parity page has the last bit.
  */
 struct ScarpStripe {
     ScarpStripe *next, *prev; /* in idle, in rebuilds or in the pool */

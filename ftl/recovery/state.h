@@ -30,7 +30,8 @@ typedef enum {
 /* Recovery's work in a plane: first copies units, then erases blocks. */
 typedef struct {
     ScarpMend mend;      /* the work, planned by map */
-    uint32_t read, done; /* how many of its units are read; are on flash */
+    /* how many of mend's units have been read, and how many are on flash */
+    uint32_t read, done;
     uint32_t target;     /* the block that units are copied to, or SCARP_NONE */
 } ScarpRecoveryJob;
 
