@@ -138,8 +138,9 @@ static void test_below_empties(void)
     const ScarpStats *stats = scarp_stats(drive);
     uint64_t copies = stats->gc_page_programs;
 
-    g_test_message("%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " moved, %" G_GUINT64_FORMAT " copies",
-                   seen.moving, seen.runs, copies);
+    g_test_message("%u of %u collections moved pages, %u copies in all",
+                   (unsigned)seen.moving, (unsigned)seen.runs,
+                   (unsigned)copies);
     g_assert_cmpuint(stats->premigrated_units, >, 0);
     g_assert_cmpuint(seen.moving, <=,
                      copies / PAGES_PER_BLOCK + PLANES);
