@@ -25,8 +25,9 @@ static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
 }
 
 /*
- * With nand.cache, loads or senses a command of the same kind behind the
- * current one.
+ * With nand.cache: sends a command to the die while the current command, of the
+ * same kind, runs. So a program's data is loaded, or a read is sensed, in
+ * advance.
  */
 static void try_behind(ScarpDrive *drive, uint32_t die)
 {

@@ -8,8 +8,8 @@
 
 /*
  * Fills unit from base, and then each later partial write of the same LPN from
- * the unit before it. Units are settled only when all are filled, as settling
- * may free a unit whose data the next one needs.
+ * the unit before it. scarp_buffer_settle() is called only when all are filled,
+ * as it may free a unit whose data the next unit needs.
  */
 void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base)
 {

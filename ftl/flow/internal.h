@@ -32,9 +32,9 @@ void scarp_flow_stage_event(ScarpDrive *drive, uint32_t stage);
 /* Counts one part of cmd as ended. The last part completes cmd. */
 void scarp_flow_put(ScarpDrive *drive, ScarpCmd *cmd);
 /*
- * scarp_flow_flushed() completes flushes whose data is on flash, and
- * scarp_flow_admit() takes waiting writes into the buffer. They are called when
- * units have left the buffer.
+ * Called when units have left the buffer: scarp_flow_flushed() completes flushes
+ * whose data is on flash, and scarp_flow_admit() takes waiting writes into the
+ * buffer.
  */
 void scarp_flow_flushed(ScarpDrive *drive);
 void scarp_flow_admit(ScarpDrive *drive);

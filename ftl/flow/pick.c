@@ -23,7 +23,7 @@ typedef enum {
  * Starts collections that are due, unless pick is PICK_READ. With
  * gc.after_reads it starts none, and sets *after_reads, if a read is next and
  * nobody is owed a turn. False: load no command, as a collection has to follow
- * the running one.
+ * the running command.
  */
 static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                       bool *after_reads)
@@ -62,7 +62,7 @@ static ScarpTurn overrule(const ScarpDrive *drive, ScarpTurn turn,
 
 /*
  * Takes the host's next command, if one can run. If scarp_flow_take_read()
- * returns NULL, no read has passed anybody, so owed still holds.
+ * returns NULL, no read has passed a waiter, so `owed` is still right.
  */
 static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                           ScarpWaiting *w, const ScarpFlashCmd *owed,
@@ -96,7 +96,7 @@ static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                ? CHOICE_AGAIN : CHOICE_NONE;
 }
 
-/* True when a collection's command was taken, or the host waits for one. */
+/* True when a collection's command was taken, or the host must wait for one. */
 static bool goes_before_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                              ScarpTurn turn, ScarpFlashCmd **cmd)
 {
@@ -168,7 +168,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return CHOICE_MADE;
 }
 
-/* Takes a read, unless somebody is owed the turn. NULL: no read goes next. */
+/* Takes a read while a command is suspended. NULL: no read goes next. */
 static ScarpFlashCmd *pick_suspended(ScarpDrive *drive, uint32_t die)
 {
     ScarpWaiting w;

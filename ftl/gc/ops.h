@@ -218,9 +218,9 @@ bool scarp_gc_make_room(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 
 /*
  * Returns the time that it takes to collect the plane's full block with the
- * fewest valid units, or 0 if no block is worth it. The result assumes that the
- * die does nothing else, and that all copies stay in the plane. The call is
- * slow, as it may look at each page of the block.
+ * fewest valid units, or 0 if no block is worth collecting. The result assumes
+ * that the die does nothing else, and that all copies stay in the plane. The
+ * call is slow, as it may look at each page of the block.
  */
 int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t plane);
 /*
@@ -267,7 +267,8 @@ typedef struct {
 
 /*
  * scarp_gc_reclaim() returns whether a collection or merge is needed before the
- * write. scarp_gc_reclaim_ns() returns the time that it takes.
+ * write. scarp_gc_reclaim_ns() returns the time that this collection or merge
+ * takes.
  */
 ScarpReclaim scarp_gc_reclaim(const ScarpDrive *drive,
                               const ScarpGcWrite *write);
@@ -281,7 +282,7 @@ int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
 /*
  * Returns an upper bound of a segment's time at that die. Each other die of the
  * channel that moves pages makes the bound longer, as the segment may have to
- * wait for its transfers.
+ * wait for that die's transfers.
  */
 int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die);
 /*
@@ -372,8 +373,8 @@ uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t plane);
  */
 bool scarp_place_room(const ScarpDrive *drive, uint32_t plane);
 /*
- * Returns the plane of the channel that gets the channel's share of the job's
- * victim. The channel's planes take turns, victim by victim.
+ * Returns the plane that gets the channel's share of the job's victim. The
+ * channel's planes take turns, victim by victim.
  */
 uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *job,
                               uint32_t channel);

@@ -9,8 +9,8 @@
 
 /*
  * A collection of translation units starts none in the die's other planes.
- * These would relocate data, which changes entries, and that would make the
- * next collection of translation units due, without end.
+ * Collections there would relocate data, and so change mapping entries. That
+ * would make the next collection of translation units due, without end.
  */
 static void check(ScarpDrive *drive, uint32_t die)
 {

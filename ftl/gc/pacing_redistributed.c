@@ -51,9 +51,9 @@ static bool has_grant(const ScarpDrive *drive, const ScarpGcJob *job)
 }
 
 /*
- * Makes room for the program that waits in the plane, if there is one. The
- * begin of a merge may suffice: its copies can be granted later. If not, the
- * granted work ends first, and then the whole merge is released.
+ * Makes room for the program that waits in the plane, if there is one. It may
+ * suffice to begin a merge, whose copies are granted later. If it does not, the
+ * merge first does the work that was granted. Then all of it is released.
  */
 static void make_room(ScarpDrive *drive, uint32_t plane)
 {

@@ -3,14 +3,15 @@
  * number of changed entries (ftl.mapping=demand).
  *
  * A collection changes as many entries as its victim has valid units. If there
- * is no room for so many, its plane is refused. Planes that are asked before
- * that plane, or whose victims have fewer valid units, could then take the room
+ * is no room for so many, its plane is refused. Planes whose turn comes
+ * earlier, or whose victims have fewer valid units, could then take the room
  * again and again. So gc remembers one refused plane: the one in which a
- * program of the host waits longest for a page. When collections of other
- * planes have passed that program as often as the limit allows (PASS_UPDATES),
- * no collection that changes entries begins before the remembered plane's. They
- * may still begin while a collection runs at the remembered plane's die, as
- * that plane cannot begin before the die is free.
+ * program of the host waits longest for a page.
+ *
+ * When collections of other planes have passed that program as often as the
+ * limit allows (PASS_UPDATES), no collection that changes entries begins before
+ * the remembered plane's. One exception: while the die of the remembered plane
+ * runs another collection, that plane could not begin anyway, so others may.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

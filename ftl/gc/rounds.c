@@ -373,8 +373,9 @@ static bool still_wants(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
 }
 
 /*
- * Clears the list if no listed job may still need a grant. So the list is empty
- * at rest, as it is in a drive that starts from an image.
+ * Clears the list of planes with a round, if no job of these planes may still
+ * need a grant. So the list is empty at rest, as in a drive that starts from an
+ * image.
  */
 static void unlist_all(ScarpDrive *drive)
 {

@@ -16,7 +16,7 @@
 
 #include "core/state.h"
 
-/* The stages of the host's path. Each is a near source of events. */
+/* The stages of the host's path: near sources of events (core/event.h). */
 typedef enum {
     STAGE_FIRMWARE, STAGE_LINK_IN, STAGE_LINK_OUT, STAGE__COUNT
 } ScarpStage;

@@ -10,8 +10,8 @@
 #include "core/ops.h"
 
 /*
- * Returns how many bytes of RAM media's tables take for such a drive, without
- * the data of units.
+ * Returns how many bytes of host memory media's tables take, without the data
+ * of units, for a drive of this geometry and description.
  */
 uint64_t scarp_media_bytes(const ScarpGeometry *geo,
                            const ScarpDescription *desc);

@@ -30,8 +30,8 @@ static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
 
     scarp_clear(cmd, offsetof(ScarpFlashCmd, account));
     /*
-     * Only commands that a host command waits for count the causes of their
-     * time. Nobody asks for those of GC and recovery.
+     * Only commands that a host command may wait for count what they spend
+     * their time on. For commands of GC and recovery nobody asks.
      */
     scarp_account_init(&cmd->account, owner < OWNER_GC);
     cmd->kind = kind;
@@ -513,7 +513,7 @@ static inline int64_t scarp_nand_move_ns(const ScarpDrive *drive,
 typedef enum {
     LOOK_BUSY,   /* nothing now */
     LOOK_BEHIND, /* a command may be loaded behind the one that runs */
-    LOOK_NEXT,   /* begin a command; while one is suspended: a read */
+    LOOK_NEXT,   /* a command may begin; while one is suspended, only a read */
 } ScarpLook;
 
 /*
@@ -579,8 +579,9 @@ static inline void scarp_flash_waited(ScarpDrive *drive, ScarpFlashCmd *cmd)
 /* Begins all commands of the group: they run together. */
 void scarp_nand_begin(ScarpDrive *drive, ScarpFlashCmd *group);
 /*
- * The die runs group, which has begun. True: a program got the channel at once,
- * so the caller may load another one behind it (nand.cache).
+ * Makes group, which has begun, the die's current command. True: it is a
+ * program, which got the channel at once, so the caller may load a further
+ * program behind it (nand.cache).
  */
 bool scarp_nand_run(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *group);
 /*
@@ -592,8 +593,8 @@ void scarp_nand_run_behind(ScarpDrive *drive, uint32_t die,
 /* Resumes the suspended program or erase, when nothing else is to run. */
 void scarp_nand_resume(ScarpDrive *drive, uint32_t die);
 /*
- * Called when the die has nothing to run. held: commands wait, but a collection
- * has the die to itself. The waiting commands count that as the cause.
+ * Called when the die has nothing to run. `held`: commands wait, because a
+ * collection has the die to itself. They count this as the cause of their wait.
  */
 void scarp_nand_rest(ScarpDrive *drive, uint32_t die, bool held);
 
@@ -633,8 +634,8 @@ ScarpNandStep scarp_nand_after(ScarpDrive *drive, uint32_t die);
 /* Asks for the channel, to transfer the data that the current read sensed. */
 void scarp_nand_output(ScarpDrive *drive, uint32_t die);
 /*
- * Handles the event of a channel, which has become free: its next waiter gets
- * it. True: this was a program of die *die, so another may be loaded behind it
+ * Called when a channel has become free: its next waiter gets it. True: that is
+ * a program of die *die, so a further program may be loaded behind it
  * (nand.cache).
  */
 bool scarp_channel_event(ScarpDrive *drive, uint32_t channel, uint32_t *die);
@@ -642,9 +643,9 @@ bool scarp_channel_event(ScarpDrive *drive, uint32_t channel, uint32_t *die);
 /* ---- A power cut: nand/cut.c -------------------------------------------- */
 
 /*
- * Called when power fails. Lists the die's programs and erases that have begun.
- * working: the array has begun to change cells. loaded: the die has the
- * command, but no cell has changed.
+ * Called when power fails. Lists the die's programs and erases that have begun:
+ * in `working` those whose array has begun to change cells, and in `loaded`
+ * those that have changed no cell.
  */
 void scarp_nand_cut(const ScarpDrive *drive, uint32_t die, GPtrArray *working,
                     GPtrArray *loaded);

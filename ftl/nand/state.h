@@ -69,7 +69,7 @@ struct ScarpFlashCmd {
     /* read: how often its page had moved when it was picked */
     ScarpOwnCount retries;
     int64_t begin_ns;    /* when the die began it */
-    /* the longest array time of its group, once that has the channel */
+    /* the longest array time in its group; set when it gets the channel */
     int64_t array_ns;
     ScarpAccount account;
 } __attribute__((aligned(SCARP_CACHE_LINE)));

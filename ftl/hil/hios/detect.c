@@ -10,8 +10,9 @@
 
 /*
  * Returns a plane whose round must end before a round in this plane can begin,
- * or SCARP_NONE. A round is the rest of one victim or merge (gc/ops.h). With
- * `serial` the drive has one round at a time, otherwise each die has one.
+ * or SCARP_NONE. A round is the work that is left of one collection or merge
+ * (gc/ops.h). With `serial` the drive has one round at a time, otherwise each
+ * die has one.
  */
 static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
 {

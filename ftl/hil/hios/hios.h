@@ -206,8 +206,8 @@ void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
 uint32_t hios_empty_channel_first(const ScarpDrive *drive, const Hios *hios);
 /*
  * Called when the i-th command is about to be dispatched: chooses a waiting
- * write that joins its page, if there is one. joined: the command itself was
- * chosen so.
+ * write that joins its page, if there is one. `joined`: the i-th command was
+ * itself chosen to join the write before it.
  */
 void hios_aggregate(ScarpDrive *drive, Hios *hios, uint32_t i, bool joined);
 /*
