@@ -60,9 +60,9 @@ bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t p)
 /*
  * Multi-plane programs need the aligned blocks of a die's planes at the same
  * page offset. True when this plane's block is behind that of another plane of
- * the die. Single-plane programs then go to it until it has caught up. Offsets
- * wrap around at the block's end, and the shorter way counts: with 256 pages,
- * offset 250 is behind offset 2.
+ * the die. Single-plane programs then go to this plane's block until it has
+ * caught up. Offsets wrap around at the block's end, and the shorter way
+ * counts: with 256 pages, offset 250 is behind offset 2.
  */
 static bool __attribute__((noinline)) is_behind(const ScarpDrive *drive,
                                                 uint32_t p)
@@ -103,9 +103,9 @@ static int point_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
 }
 
 /*
- * True when a page for translation units can be taken. These have a fixed
- * number of blocks of their own, so they never take a free block from host
- * data.
+ * True when a page for translation units can be taken. Translation units have a
+ * fixed number of blocks of their own, so they never take a free block from
+ * host data.
  *
  * The last of these blocks is kept for the copies of a collection of
  * translation units. A pacing policy may pause that collection. If other writes

@@ -3,7 +3,7 @@
  * fail. Until its record is on flash, a deallocated unit stays in the forward
  * map, and reads are told that it is unmapped. If it were unmapped at once,
  * garbage collection could erase its page before the record is written. If
- * power failed between the two, an older copy of the unit would be mapped
+ * power failed after that erase, an older copy of the unit would be mapped
  * again. The host must then see either the last data or none.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -32,9 +32,9 @@ void scarp_flow_stage_event(ScarpDrive *drive, uint32_t stage);
 /* Counts one part of cmd as ended. The last part completes cmd. */
 void scarp_flow_put(ScarpDrive *drive, ScarpCmd *cmd);
 /*
- * Called when units have left the buffer: scarp_flow_flushed() completes flushes
- * whose data is on flash, and scarp_flow_admit() takes waiting writes into the
- * buffer.
+ * Called when units have left the buffer: scarp_flow_flushed() completes
+ * flushes whose data is on flash, and scarp_flow_admit() takes waiting writes
+ * into the buffer.
  */
 void scarp_flow_flushed(ScarpDrive *drive);
 void scarp_flow_admit(ScarpDrive *drive);
@@ -103,7 +103,7 @@ typedef struct {
     const ScarpFlashCmd *read;
     /* the oldest with a page, of the host's units or of the mapping's */
     const ScarpFlashCmd *program;
-    /* a program that has no page now, or that waits for a pad which has none */
+    /* a program that has no page now, or that waits for a pad without a page */
     const ScarpFlashCmd *pageless;
     /* gc's oldest command, if a copy from another die waits */
     const ScarpFlashCmd *copy;
@@ -230,8 +230,9 @@ void scarp_flow_press(ScarpDrive *drive);
 /* ---- redirect.c --------------------------------------------------------- */
 
 /*
- * Sends those programs of the die to other planes whose plane can never give
- * them a page. True: a program was sent, so the queues have changed.
+ * Finds programs of the die that wait in a plane which can never give them a
+ * page, and sends them to other planes. True: a program was sent, so the queues
+ * have changed.
  */
 bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die);
 

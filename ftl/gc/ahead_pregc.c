@@ -7,11 +7,11 @@
  * - The paper says that migration proceeds while the victim's share of valid
  *   pages is below T_page, and also that migration is to leave a few pages.
  *   With T_page = 10 % and victims of which a fourth is valid (30.6 of 128
- *   pages in Table 4, on average) the first would never migrate. Here migration
- *   proceeds while the share is above T_page.
- * - below=1 is the first reading, as it is printed: only victims with less than
- *   T_page valid are prepared, until no page in them is valid. The victims of
- *   four of Table 5's traces are such.
+ *   pages in Table 4, on average), migration would never proceed by the first
+ *   statement. Here it proceeds while the share is above T_page.
+ * - below=1 takes the first statement as it is printed: only victims with less
+ *   than T_page valid are prepared, until no page in them is valid. Four of
+ *   Table 5's traces have such victims.
  * - T_block is a share of the blocks of each plane, as the GC threshold is. The
  *   text prepares one block, the greedy victim, and then stops; so does this
  *   policy. In steady state a plane has as many free blocks as GC's threshold,

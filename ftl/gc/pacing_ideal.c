@@ -20,7 +20,8 @@ static void check(ScarpDrive *drive, uint32_t die)
 
 /*
  * A collection that another scheme began still takes time. The host's commands
- * go before its commands, unless a program waits for a page in its plane.
+ * go before those of the collection, unless a program waits for a page in the
+ * collection's plane.
  */
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {

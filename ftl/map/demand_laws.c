@@ -103,10 +103,10 @@ static const uint32_t *newest(const ScarpDrive *drive, uint32_t tu)
 
 /*
  * Checks the newest contents of a translation unit: each entry must agree with
- * the forward map, or be dirty in the cache. Entries may also differ because a
- * collection moved a unit, or the host deallocated one, whose entry was not
- * cached. There must not be more of these than tu->updates and tu->deallocated
- * tell.
+ * the forward map, or be dirty in the cache. Other entries may differ if a
+ * collection moved the unit, or the host deallocated it, while no entry was
+ * cached. The counter tu->updates and the flag tu->deallocated limit how many
+ * these are.
  */
 static bool check_contents(const ScarpDrive *drive, uint32_t index,
                            GError **error)

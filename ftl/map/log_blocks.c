@@ -1,6 +1,6 @@
 /*
- * Tables and merges that the mappings block and fast share. These have an entry
- * for each logical block, and log blocks for updates.
+ * Tables and merges that the mappings block and fast share. The tables have an
+ * entry for each logical block, which has log blocks for updates.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

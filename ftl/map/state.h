@@ -55,7 +55,7 @@ typedef struct {
     uint32_t victim;     /* the block that is reclaimed */
     uint32_t target;     /* the block that copies go to, or SCARP_NONE */
     uint32_t next, end;  /* offsets of the source pages that are left */
-    uint32_t dead[3];    /* blocks to be erased, the last one first */
+    uint32_t dead[3];    /* blocks to be erased, from the end of the array on */
     uint32_t n_dead;
     uint32_t erasing;    /* the block being erased, or SCARP_NONE */
     bool switched;       /* finish was called: the copies are mapped */
@@ -68,7 +68,7 @@ typedef struct {
 typedef struct {
     uint32_t *unit;   /* [room]: PPNs; SCARP_PAD: a page without data */
     uint32_t n_units, room;
-    uint32_t *dead;   /* [blocks_per_plane]: the last one first */
+    uint32_t *dead;   /* [blocks_per_plane]: erased from the end on */
     uint32_t n_dead;
     uint32_t next;    /* the block of the plane to be looked at next */
     uint32_t group;   /* logical block, or superblock, of the units */

@@ -91,10 +91,10 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 }
 
 /*
- * Returns the superblock that recovery shall copy blocks of. Recovery stays
- * with a superblock while its target block has room left, and another of its
- * blocks is worth copying. Otherwise the superblock with update blocks that was
- * written least recently is next.
+ * Returns the superblock whose blocks recovery copies next. Recovery stays with
+ * a superblock while the target block has room left, and a block of the
+ * superblock is worth copying. Otherwise the superblock with update blocks that
+ * was written least recently is next.
  */
 static uint32_t next_super(const ScarpDrive *drive, uint32_t p,
                            const ScarpMend *mend)

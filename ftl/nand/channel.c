@@ -27,9 +27,9 @@ static const ScarpFlashCmd *group_of(const ScarpDrive *drive, uint32_t waiter)
     const ScarpDie *die = &drive->nand.die[waiter / 2];
 
     /*
-     * An odd waiter is the command that asked for the channel while it was
-     * loaded behind die->current (nand.cache). It may have become die->current
-     * since.
+     * A waiter with an odd number is the command that asked for the channel
+     * while it was loaded behind die->current (nand.cache). It may have become
+     * die->current since.
      */
     return waiter % 2 && die->ahead ? die->ahead : die->current;
 }

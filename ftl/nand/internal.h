@@ -9,9 +9,10 @@
 #include "nand/ops.h"
 
 /*
- * Lanes for the events of dies and channels (core/event.h). Events of a lane
- * mostly come in the order in which they are set, because they take the same
- * time: array times of reads, of programs, transfers out, waits for a channel.
+ * Lanes for the events of dies and channels. A lane is a list of events of one
+ * kind (core/event.h): ends of reads' array times, of programs' array times, of
+ * transfers out, and of waits for a channel. Events of one kind take equally
+ * long, so they mostly come in the order in which they are set.
  */
 enum {
     SCARP_LANE_READ, SCARP_LANE_PROGRAM, SCARP_LANE_OUT, SCARP_LANE_CHANNEL,
@@ -23,10 +24,10 @@ G_STATIC_ASSERT(SCARP_LANE__COUNT == SCARP_EVENTS_LANES);
 int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group);
 
 /*
- * Requests the channel for a waiter: number die * 2 is the die's current
- * command, and die * 2 + 1 the command behind it (nand.cache). A free channel
- * is granted at once, else the waiter queues. Returns what scarp_nand_run()
- * returns.
+ * Requests the channel for a waiter, which is a number: die * 2 is the die's
+ * current command, and die * 2 + 1 the command behind it (nand.cache). A free
+ * channel is granted at once; otherwise the waiter queues. Returns what
+ * scarp_nand_run() returns.
  */
 bool scarp_channel_request(ScarpDrive *drive, uint32_t waiter);
 bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter);

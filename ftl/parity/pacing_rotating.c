@@ -1,13 +1,13 @@
 /*
  * Rotating pacing (TTFlash, FAST 2017): of the dies that share stripes only one
  * collects at a time. So reads of that die can be rebuilt from the other dies.
- * Then it is the next die's turn. A plane that is down to rotating_floor free
- * blocks collects out of turn (counted in gc_forced_runs). All else is as in
- * blocking pacing.
+ * When its collection has ended, it is the next die's turn. A plane that is
+ * down to rotating_floor free blocks collects out of turn (counted in
+ * gc_forced_runs). All else is as in blocking pacing.
  *
  * In TTFlash only the plane that collects is blocked. Here a die runs one
- * command at a time, so its other planes wait, too; reads of these can also be
- * rebuilt.
+ * command at a time, so its other planes wait, too. Reads of these planes can
+ * also be rebuilt.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -22,8 +22,8 @@ enum { BLOCK_BYTES = 16 };
 
 /*
  * Creates the read of the next page of the tables that a clean shutdown wrote.
- * They are spread evenly over the planes. Returns false if this plane has read
- * its share.
+ * The tables are spread evenly over the planes. Returns false if this plane has
+ * read its share.
  */
 static bool read_table(ScarpDrive *drive, uint32_t p)
 {

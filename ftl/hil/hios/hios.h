@@ -11,8 +11,8 @@
 #include "hil/ops.h"
 
 /*
- * The most dies that a command's record has. Pages on further dies are counted
- * on these.
+ * The most dies that a command's record has. Pages on further dies count as
+ * pages on the dies of the record.
  */
 #define HIOS_PARTS 32
 

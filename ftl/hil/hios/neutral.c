@@ -42,8 +42,8 @@ static bool is_part(const ScarpDrive *drive, const ScarpCmd *cmd)
 }
 
 /*
- * True when `other` lies in the page of units first to last, and in front of
- * them or behind them. A second write of one of these units cannot be in the
+ * True when `other` lies in the page of units first to last, directly before or
+ * behind these units. If it wrote one of them again, it could not be in the
  * same program.
  */
 static bool is_adjacent(const ScarpDrive *drive, uint32_t first, uint32_t last,

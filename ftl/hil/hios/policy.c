@@ -150,10 +150,10 @@ static bool may_pass(const ScarpDrive *drive, const HiosRecord *record)
 }
 
 /*
- * Returns the first command that can go in the present round: it needs no round
- * that has to wait for another round, or no other command may pass it any more.
- * Returns the first of all if the queue is full, or if there is no such
- * command.
+ * Returns the first command that can go in the present round: a command that
+ * need not wait for the end of a round, or that no other command may pass any
+ * more. Returns 0, the oldest command, if the queue is full, or if there is no
+ * such command.
  */
 static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
 {
