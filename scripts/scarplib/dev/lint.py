@@ -102,8 +102,9 @@ def _types(python: Path, files: list[str]) -> int:
     groups: list[tuple[str, list[str]]] = [("scripts", ["-p", "scarplib"])]
     groups += [(x, [f for f in files if str(Path(f).parent) == x]) for x in folders]
     bad = 0
+    # One for all, so that the scripts are looked at once; mypy tells equal names by their paths.
+    cache = cache_dir() / "mypy" / hashlib.sha256(str(ROOT).encode()).hexdigest()[:12]
     for folder, what in groups:
-        cache = cache_dir() / "mypy" / hashlib.sha256(f"{ROOT} {folder}".encode()).hexdigest()[:12]
         done = subprocess.run(
             [python, "-m", "mypy", "--no-error-summary", "--cache-dir", cache, *what],
             cwd=ROOT,

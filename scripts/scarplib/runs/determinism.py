@@ -150,8 +150,10 @@ class _Campaign:
 
     def run(self, points: list[Point]) -> None:
         self.total += len(points)
-        workers = max(1, min(3, (os.cpu_count() or 1) - 1))
+        cores = os.cpu_count() or 1
         for busy in (False, True):
+            # Guests beside the loops share the time that these take from the host.
+            workers = min(3, cores) if busy else max(1, min(3, cores - 1))
             chosen = [point for point in points if point.busy is busy]
             if chosen:
                 with busy_host(busy), ThreadPoolExecutor(workers) as pool:
