@@ -7,8 +7,8 @@
 #include "blocks/internal.h"
 
 /*
- * Returns the percentage of the plane that has the lowest, because a plane
- * cannot use the spare blocks of another plane.
+ * Returns the lowest percentage of all planes, because a plane cannot use the
+ * spare blocks of another plane.
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive)
 {

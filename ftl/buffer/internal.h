@@ -140,7 +140,7 @@ void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
 void scarp_unrecorded_add(ScarpDrive *drive, uint32_t lpn, uint64_t when);
 /*
  * Returns the version number of lpn's last deallocation, as the record on flash
- * has it, or 0 if it has none.
+ * has it, or 0 if no record has one.
  */
 uint64_t scarp_recorded_version(const ScarpDrive *drive, uint32_t lpn);
 /*

@@ -195,8 +195,8 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what)
 /* ---- The cut ------------------------------------------------------------ */
 
 /*
- * Programs the pages of programs that wait for the rest of their cells: their
- * array time is over, so their pages are complete.
+ * Puts into the cells the pages of programs that wait for the rest of their
+ * cells. The array time of these programs is over, so the pages are complete.
  */
 static void burn_unpaired(ScarpDrive *drive)
 {

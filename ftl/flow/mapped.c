@@ -1,6 +1,6 @@
 /*
  * Entries of the mapping that lie on flash (ftl.mapping=demand): reads and
- * units that wait for an entry go on when it is known.
+ * units that wait for an entry go on when the entry is known.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

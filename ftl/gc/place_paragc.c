@@ -277,8 +277,8 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
     }
     arrange(drive, rate, own, scarp_block_valid(drive, gc->victim), v);
     /*
-     * Hot units get channels first, and the channels with the lowest rates. The
-     * others follow, each group in the order of the block.
+     * Hot units get channels first, and the channels with the lowest rates. All
+     * other units follow. Each group is in the order of the block.
      */
     for (int group = 1; group >= 0; group--) {
         for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {

@@ -25,7 +25,7 @@ void scarp_hil_starves_anew(ScarpDrive *drive)
 
 /*
  * Counts that cmd passes `older`. `before` is the number of waiting commands
- * that are older still.
+ * that are even older than `older`.
  */
 static void pass(const ScarpDrive *drive, ScarpCmd *older, const ScarpCmd *cmd,
                  uint64_t before)

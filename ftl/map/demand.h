@@ -163,8 +163,8 @@ void scarp_entries_clean(ScarpDrive *drive, Tu *tu);
  */
 void scarp_entries_feed(ScarpDrive *drive);
 /*
- * Puts lpn's entry into the cache, clean and as the most recently used one of
- * its segment, as the image says.
+ * Loads lpn's entry from an image into the cache. The entry is clean, and the
+ * most recently used one of its segment.
  */
 void scarp_entry_load(ScarpDrive *drive, uint32_t lpn, uint32_t state);
 /*

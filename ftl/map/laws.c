@@ -34,8 +34,8 @@ static bool check_marks(const ScarpDrive *drive, uint32_t block,
 }
 
 /*
- * True for a random one of 1 + units / 512 events, chosen by the virtual time.
- * The check it guards looks at every page, so large drives do it seldom.
+ * True in one of 1 + units / 512 calls, drawn at random by the virtual time. The
+ * check that depends on it looks at every page, so a large drive makes it seldom.
  */
 static bool is_looked_at(const ScarpDrive *drive)
 {
@@ -48,7 +48,7 @@ static bool is_looked_at(const ScarpDrive *drive)
 /*
  * Checks, for drives whose power may fail, that the mapping rebuilt from flash
  * equals the mapping in RAM. If a unit has two copies of one version, the two
- * may name different copies.
+ * mappings may name different copies.
  */
 static bool check_kept(const ScarpDrive *drive, GError **error)
 {

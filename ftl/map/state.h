@@ -33,7 +33,7 @@ typedef enum {
     MAP_MERGES = 1 << 1,
     /*
      * Blocks in use have the state BLOCK_OWNED, and are in the mapping's own
-     * lists. Without this bit, blocks keeps them in its list of full blocks.
+     * lists. Without this bit, ftl/blocks keeps them in its lists.
      */
     MAP_OWNS_BLOCKS = 1 << 2,
     /*

@@ -21,8 +21,8 @@ typedef struct {
     uint32_t most; /* the limit; 0: controller.reads_first_limit */
     Each each;
     /*
-     * True: a new count is for all waiters of that moment. False: it is for the
-     * oldest of them.
+     * True: a new count is for all waiters of that moment. False: it is only
+     * for the oldest waiter.
      */
     bool all;
 } Row;

@@ -185,8 +185,8 @@ HiosFound hios_find(ScarpDrive *drive, Hios *hios, const HiosRecord *record,
 /* ---- slack.c ------------------------------------------------------------- */
 
 /*
- * Returns the command's slack by equation 1. Collections that have not begun
- * are not subtracted.
+ * Returns the command's slack by equation 1. The time of collections that have
+ * not begun is not subtracted.
  */
 int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
                       const HiosRecord *record);

@@ -5,8 +5,8 @@
  *
  * The pending work is what the command's die already has: the running command,
  * commands that wait there (programs do not delay a read), GC's grants, and
- * programs whose data is on its way. Each flash command counts as long as one
- * of the slowest page.
+ * programs whose data is on its way. Each flash command is assumed to take as
+ * long as a command on the slowest page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -33,7 +33,8 @@ static int64_t own_on_ns(const HiosRecord *record, const HiosPart *part)
 }
 
 /*
- * Returns the time that a command waits for one of its dies, and takes there.
+ * Returns the sum of the times that a command waits for one of its dies, and
+ * takes there.
  */
 static int64_t needed_on_ns(const ScarpDrive *drive, const Hios *hios,
                             const HiosRecord *record, const HiosPart *part)
@@ -170,7 +171,8 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
 }
 
 /*
- * Leaves time for the commands in the device, on each die that is asked about.
+ * Leaves time for the commands in the device, on each die whose room_ns is
+ * computed.
  */
 static void leave_flying(const Rooms *rooms)
 {
