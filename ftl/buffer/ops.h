@@ -86,7 +86,7 @@ bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
 /*
  * Called when the missing bytes of a partly written unit are known: copies them
  * from base, or fills in zeroes if base is NULL. Returns the command that
- * waited for this and has one unit less to wait for, or NULL.
+ * waited for these bytes, and now waits for one unit less; or NULL.
  *
  * Sets *dependent to a newer partial write of the same LPN that has waited for
  * this unit's data, or to NULL. The caller must fill that unit from this one

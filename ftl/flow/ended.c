@@ -51,7 +51,7 @@ static void commit_host(ScarpDrive *drive, ScarpFlashCmd *program)
     scarp_flash_free(drive, program);
 }
 
-/* Commits the program, and the programs that are linked to it by next. */
+/* Ends the program, and the programs behind it in the list. */
 static void commit_all(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     ScarpFlashCmd *next;

@@ -189,8 +189,8 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         return pick_suspended(drive, die);
     }
     /*
-     * The loop ends: a program is redirected to a plane that can collect, so
-     * once only; reads whose pages had moved are queued elsewhere, or done.
+     * The loop ends: a program is redirected only once, as its new plane can
+     * collect, and reads whose pages had moved are queued elsewhere, or done.
      */
     while (choose(drive, die, pick, &cmd) == CHOICE_AGAIN) {
         continue;

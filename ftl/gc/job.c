@@ -128,9 +128,9 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
 
 /*
  * ftl.paired_pages=pad: programs a page without data if the cells of the last
- * copy have pages left. Until all their pages are programmed a power cut can
- * destroy the copy, so the victim must not be erased before. Returns false if
- * the cells are full.
+ * copy have pages left. Until all pages of these cells are programmed, a power
+ * cut can destroy the copy, so the victim must not be erased before. Returns
+ * false if the cells are full.
  */
 static bool pad_pairs(ScarpDrive *drive, ScarpGcJob *job)
 {

@@ -235,8 +235,8 @@ int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
  * Redistributed pacing (hios-1, hios-2) permits collections piece by piece;
  * each permission is a grant. A segment is the read and the program of one
  * page. A round is what is left of collecting one victim, or of one merge:
- * pages to copy, then blocks to erase. If the round before has not done its
- * erases yet, they come first.
+ * pages to copy, then blocks to erase. If the previous round still has erases
+ * to do, those come first.
  */
 
 /* A write's pages that go to one plane. */

@@ -29,8 +29,8 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
 }
 
 /*
- * Grants the next step to the die's first collection that waits for a grant; an
- * urgent one gets all its steps.
+ * Grants the next step to the die's first collection that waits for a grant. An
+ * urgent collection gets all its steps.
  */
 static void grant(ScarpDrive *drive, uint32_t die)
 {

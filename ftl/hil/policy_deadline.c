@@ -5,8 +5,9 @@
  * Reads go before writes, each kind in batches of ascending addresses. A batch
  * begins with the oldest command that is late, if there is one. Writes are
  * passed over by at most writes_starved batches. A command is late after its
- * deadline, or, if it has none, after that of its kind. A flush need not wait
- * for commands that are still in the host queue, so it goes at once.
+ * own deadline, or, if it names none, read_deadline_us or write_deadline_us
+ * after its arrival. A flush need not wait for commands that are still in the
+ * host queue, so it goes at once.
  *
  * The policy sees the oldest controller.queue commands, as a controller would.
  *

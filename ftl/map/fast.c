@@ -1,7 +1,7 @@
 /*
  * Block mapping with shared log blocks (FAST). Each logical block has a data
  * block, in which its page i lies at offset i. A write that is not the next
- * page of the data block goes to a log block. There are two kinds.
+ * page of the data block goes to a log block. Log blocks are of two kinds.
  *
  * A sequential log block begins with page 0 of a logical block, and gets the
  * pages that follow in order. All other writes go to the newest random log

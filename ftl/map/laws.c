@@ -34,8 +34,9 @@ static bool check_marks(const ScarpDrive *drive, uint32_t block,
 }
 
 /*
- * True in one of 1 + units / 512 calls, drawn at random by the virtual time. The
- * check that depends on it looks at every page, so a large drive makes it seldom.
+ * True in one of 1 + units / 512 calls, drawn at random by the virtual time.
+ * The check that depends on it looks at every page, so a large drive makes it
+ * seldom.
  */
 static bool is_looked_at(const ScarpDrive *drive)
 {

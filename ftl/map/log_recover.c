@@ -93,9 +93,9 @@ static void choose(const ScarpDrive *drive, uint32_t block, uint32_t group,
 
 /*
  * Makes block a log block. With fast it becomes the sequential log block or a
- * shared one. With block mapping it becomes the log block of its logical block.
- * If that logical block has a log block already, the new block gets the state
- * BLOCK_APART, and scarp_logs_mend() merges it.
+ * shared log block. With block mapping it becomes the log block of its logical
+ * block. If that logical block has a log block already, the new block gets the
+ * state BLOCK_APART, and scarp_logs_mend() merges it.
  */
 static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
 {

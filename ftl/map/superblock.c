@@ -366,7 +366,7 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
 /*
  * Adds up the RAM: 4 bytes for each block, to link it to its superblock; for
  * each LPN enough bits to number all pages of a superblock; and a valid bit for
- * each page. The paper has the second part in spare areas on flash instead.
+ * each page. The paper has the page numbers in spare areas on flash instead.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {

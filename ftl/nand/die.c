@@ -149,9 +149,9 @@ bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
     ScarpDie *die = &drive->nand.die[waiter / 2];
 
     /*
-     * An odd waiter is the command that asked for the channel while it was
-     * loaded behind die->current (nand.cache). It may have become die->current
-     * since.
+     * A waiter with an odd number is the command that asked for the channel
+     * while it was loaded behind die->current (nand.cache). It may have become
+     * die->current since.
      */
     if (waiter % 2 && die->ahead) {
         return grant_command(drive, waiter / 2, true);

@@ -449,8 +449,8 @@ static inline bool scarp_nand_collecting(const ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * Returns how long the die will still be busy with the current command. one_ns
- * is returned if the command's time is not known yet.
+ * Returns how long the die will still be busy with the current command. Returns
+ * one_ns if the command's time is not known yet.
  */
 int64_t scarp_nand_busy_ns(const ScarpDrive *drive, uint32_t die,
                            int64_t one_ns);

@@ -128,7 +128,8 @@ static inline uint32_t hios_last_lpn(const ScarpDrive *drive,
 }
 
 /*
- * Returns the first unit of the page that follows lpn's, where a write goes on.
+ * Returns the first LPN of the page behind lpn's page. A write that crosses the
+ * pages goes on there.
  */
 static inline uint32_t hios_next_page(const ScarpDrive *drive, uint32_t lpn)
 {

@@ -6,8 +6,8 @@
  * other command of the host in the device, or that must go now to be in time.
  * If there is none, it is the oldest of all.
  *
- * Page-based aggregation: waiting writes that lie in the page of the dispatched
- * one go with it, in its slot, and become one program with it.
+ * Page-based aggregation: waiting writes to the page of the dispatched write go
+ * with that write, in its slot, and one program carries them all.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -43,8 +43,8 @@ static bool is_part(const ScarpDrive *drive, const ScarpCmd *cmd)
 
 /*
  * True when `other` lies in the page of units first to last, directly before or
- * behind these units. If it wrote one of them again, it could not be in the
- * same program.
+ * behind these units. A write that overlaps them does not count, because one
+ * program cannot carry a unit twice.
  */
 static bool is_adjacent(const ScarpDrive *drive, uint32_t first, uint32_t last,
                         const ScarpCmd *other)
