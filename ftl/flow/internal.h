@@ -118,8 +118,8 @@ void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
  * suspended command, the copy, the pad and, with controller.reads_first, the
  * program with a page. If none of these waits, it is the oldest program without
  * a page, or NULL. So reads count as passing a program without a page only
- * while it waits alone. Otherwise the pacing's turn() (policy.h) must see to it
- * that the program gets a page.
+ * while none of these waits. Otherwise the pacing's turn() (policy.h) must see
+ * to it that the program gets a page.
  */
 const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
                                              const ScarpWaiting *w);

@@ -50,9 +50,9 @@ static inline void scarp_gc_check(ScarpDrive *drive, uint32_t die)
     drive->scheme.pacing->check(drive, die);
 }
 /*
- * Called while a program runs, before another is loaded behind it (nand.cache).
- * Returns false if none may be loaded, because a collection cannot begin before
- * the die is at rest.
+ * Called while a program runs, before a further program is loaded behind it
+ * (nand.cache). Returns false if none may be loaded: a queued program waits for
+ * a collection, which cannot begin before the die is at rest.
  */
 bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die);
 /*
