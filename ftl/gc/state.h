@@ -45,7 +45,7 @@ struct ScarpGcJob {
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
     uint32_t next_page; /* page of the victim to look at next */
-    uint32_t pages_out; /* reads and programs on their way */
+    uint32_t pages_out; /* reads, and units in programs, on their way */
     uint32_t units_out; /* units read, not yet committed or dropped */
     uint32_t away;      /* units of units_out in packers of other planes */
     uint32_t moves_left;

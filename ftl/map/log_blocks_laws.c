@@ -191,8 +191,8 @@ static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
 
 /*
  * Checks that the tables of the controller lead to the same PPN for lpn as the
- * forward map: its page must be in a block of its logical block, or in a shared
- * log block, and in a data block at its own offset.
+ * forward map. The page of lpn must be in a block of its logical block, or in a
+ * shared log block. In a data block it must be at its own offset.
  */
 static bool check_unit(const ScarpDrive *drive, const Role *role, uint32_t lpn,
                        GError **error)
