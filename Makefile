@@ -102,7 +102,7 @@ test-tcg: ## which block of a guest's code QEMU runs next: interrupts, code that
 	@python3 tests/tcg/run.py $(ARGS)
 
 test-array-guest: ## the SSD array in the guest: file systems, verify under GC, a killed server
-	@python3 tests/guest/run.py "SSD array as"
+	@SCARP_TEST_ALL=1 python3 tests/guest/run.py "SSD array as"
 
 test-array-kills: ## the array's server in the guest killed at KILLS=100 random moments, recovered, checked
 	@SCARP_KILLS=$(KILLS) python3 tests/guest/run.py "random moments"

@@ -91,12 +91,12 @@ of_all_sizes() {
 
 # With the cache in a file, all that was acknowledged is there, flushed or not; and who writes while
 # the server is killed, again and again, only waits.
-killed_under_load() {
+killed_under_load() { # TIMES SIZE
     keep="--keys=cache_bytes=3145728 --keep=/dev/array-keep"
     start $keep $small || return 1
-    verify --randseed=3 >/tmp/verified 2>&1 &
+    verify --randseed=3 --size=$2 >/tmp/verified 2>&1 &
     load=$!
-    for round in 1 2 3 4 5; do
+    for round in $(seq $1); do
         usleep $((round * 30011))
         kill -0 $load && killed && start --recover=${device#/dev/ublkb} $keep $small || return 1
     done
@@ -323,27 +323,29 @@ check "labels: refused without, and where one is" labels
 format "" $small
 check "bad sets of drives: one line each, nothing written" bad_sets
 check "a device of all the drives' data comes and goes" begins_and_ends
-check "fio verify, two overwrites, the second under GC" in_collections "" 1 2
-check "the same without the flusher, one overwrite" in_collections ,flusher=0 3
-check "the same, a thread for each drive" a_thread_for_each_drive
-check "fio verify, writes of 512 bytes to 128 KiB" of_all_sizes
-check "killed after a flush, recovered: all is there" killed_after_a_flush
-check "killed five times under load, the cache in a file" killed_under_load
-check "a device that another array's server may not recover" recovered_by_another
-check "a device without a server is removed, one with a server is not" removed
-check "a start that fails leaves no device" failed_starts
-check "a device that was added, and whose server was killed then, is removed" killed_before_it_served
-check "a server that ends while it starts, or recovers" ended_at_any_moment
-check "a server that ends by SIGHUP, unless nohup began it" ended_by_hangup
-check "a server that never waits for memory" never_waits_for_memory
+check "fio verify of what overwrites leave under GC" \
+    in_collections "" 1 ${SCARP_TEST_ALL:+2}
+check_long "the same without the flusher, one overwrite" in_collections ,flusher=0 3
+check_long "the same, a thread for each drive" a_thread_for_each_drive
+check_long "fio verify, writes of 512 bytes to 128 KiB" of_all_sizes
+check_long "killed after a flush, recovered: all is there" killed_after_a_flush
+check "killed three times under load, the cache in a file" killed_under_load 3 32m
+check_long "killed five times under load" killed_under_load 5 100%
+check_long "a device that another array's server may not recover" recovered_by_another
+check_long "a device without a server is removed, one with a server is not" removed
+check_long "a start that fails leaves no device" failed_starts
+check_long "a device that was added, and whose server was killed then, is removed" killed_before_it_served
+check_long "a server that ends while it starts, or recovers" ended_at_any_moment
+check_long "a server that ends by SIGHUP, unless nohup began it" ended_by_hangup
+check_long "a server that never waits for memory" never_waits_for_memory
 check "a server that records what its core decides" recorded
-check "a record that could not be written: the data are there" not_recorded
-check "read-only" read_only
+check_long "a record that could not be written: the data are there" not_recorded
+check_long "read-only" read_only
 format "" $large
 check "ext4: mkfs, files, trim, fsck, files again" \
     file_system ext4 "mkfs.ext4 -q -F" "fsck.ext4 -f -n"
-check "xfs: mkfs, files, trim, fsck, files again" \
+check_long "xfs: mkfs, files, trim, fsck, files again" \
     file_system xfs "mkfs.xfs -q -f" "xfs_repair -n"
-check "killed three times under a mounted ext4" killed_under_a_file_system
-check "a drive that is removed: errors, not a hang" a_drive_that_goes
+check_long "killed three times under a mounted ext4" killed_under_a_file_system
+check_long "a drive that is removed: errors, not a hang" a_drive_that_goes
 plan

@@ -78,7 +78,7 @@ def combinations() -> Iterator[Combination]:
                 yield Combination(name, mapping, scheme, PLANES)
 
 
-# What `make test` runs: the one that once ended in errors and a crash of QEMU.
+# What `make test-guest-long` runs, short: the one that once ended in errors and a crash of QEMU.
 SOME = ("f2fs/demand/hios-2",)
 
 

@@ -28,6 +28,11 @@ partition() { # DEVICE NUMBER
     dd if=/tmp/table of="$1" conv=fsync && blockdev --rereadpt "$1" && [ -b "$1p$2" ]
 }
 
+# What other tests than the guest's find, too, and what takes long.
+check_long() { # as check
+    [ -z "$SCARP_TEST_ALL" ] || check "$@"
+}
+
 plan() {
     ktap_set_plan $((KTAP_TESTNO - 1))
 }

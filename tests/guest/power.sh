@@ -178,6 +178,8 @@ shut_down() {
         [ "$after" = "$((${before% *} + 1)) ${before#* }" ]
 }
 
+cuts=$([ "$SCARP_TEST_ALL" ] && echo 20 || echo 5)
+
 # What happens at a moment that counts happens then on virtual time only.
 on_time() {
     [ -n "$SCARP_REALTIME" ] || check "$@"
@@ -190,10 +192,9 @@ on_time "what was not flushed is lost" lost
 check "what was flushed is there" flushed $SCARP_DEV $SCARP_CTRL conv=fsync
 check "with the cache off all is there, and the cut sets it on" without_cache
 check "with energy all is there" flushed $SCARP_DEV1 $SCARP_CTRL1
-check "a cut under fio, which writes through" under_load $SCARP_DEV $SCARP_CTRL 1 --sync=dsync
-check "twenty cuts under fio, which writes through" \
-    under_load $SCARP_DEV $SCARP_CTRL 20 --sync=dsync
-check "twenty cuts under fio, with energy" under_load $SCARP_DEV1 $SCARP_CTRL1 20
+check "$cuts cuts under fio, which writes through" \
+    under_load $SCARP_DEV $SCARP_CTRL $cuts --sync=dsync
+check "$cuts cuts under fio, with energy" under_load $SCARP_DEV1 $SCARP_CTRL1 $cuts
 on_time "a cut that the kernel notices by itself" unnoticed
 on_time "cuts while the drive recovers" twice
 check "cuts and unsafe shutdowns in SMART" smart

@@ -3,8 +3,8 @@
 
 Each guest is one test with its own subtests (KTAP).  As many run at a time as there are cores,
 and one more, but at most four.
-With SCARP_TEST_ALL=1 in the environment (`make test-guest-long`) also those of LONG, and the prompt
-on xfs, btrfs and f2fs, which cost a download of Debian's full kernel.
+With SCARP_TEST_ALL=1 in the environment (`make test-guest-long`) also those of LONG, all subtests,
+and the prompt on xfs, btrfs and f2fs, which cost a download of Debian's full kernel.
 """
 
 from __future__ import annotations
@@ -91,11 +91,15 @@ MAPPINGS = {
     "fast": "",
 }
 HALVES = HostView(sizes=(4 << 20, 0))
+# One for each way in which collections differ, but for hios-2, which has them wait for slack.
 COMBINATIONS = ("gc-vic+pgc", "pregc+gftl", "paragc+pregc", "dynamic+gc-z+pgc", "ttflash+pregc")
 SCHEMES = ("baseline", "ideal")
 BROKEN = "a broken mapping is caught by fio --verify"
 SHELLS = ("ext4", "xfs", "btrfs", "f2fs")
 ALL = bool(os.environ.get("SCARP_TEST_ALL"))
+
+# How often a whole drive is overwritten and verified.
+SUITE_OVERWRITES, MAPPING_OVERWRITES = ("10", "10") if ALL else ("3", "2")
 
 # What must end and has not after so many seconds hangs.  No guest is meant: those have limits in
 # processor time.
@@ -130,7 +134,8 @@ def _run(name: str, task: str, variant: str = "", **options: Any) -> vm.GuestRes
         vm.GuestRun(
             qemu=ensure_qemu(variant or build),
             image=ensure_image(tests=True),
-            task=task,
+            # Its scripts leave out the same.
+            task=f"export SCARP_TEST_ALL={'1' if ALL else ''}\n{task}",
             files=files,
             out=out,
             **settings,
@@ -187,7 +192,7 @@ def suite(scheme: str) -> Outcome:
     placed = progress.with_suffix(".cmd")
     result = _run(
         scheme,
-        _program("suite.sh"),
+        _program("suite.sh", SCARP_OVERWRITES=SUITE_OVERWRITES),
         drives=[
             vm.FlashDrive(description=DEVICE, scheme=scheme, overrides=HALF, progress=progress),
             vm.FlashDrive(
@@ -216,7 +221,7 @@ def suite(scheme: str) -> Outcome:
     return good, text
 
 
-# 20 MiB each: overwrites of all, with verification, are quick and collect.
+# 20 MiB each, which are aged: an overwrite of all, with verification, is quick and collects.
 TINY = f"{SMALL},geometry.pages_per_block=32"
 
 
@@ -228,7 +233,7 @@ def _array(
     name: str, task: str, more: dict[str, Path], large: int, cpu_limit: int = 900
 ) -> Outcome:
     """The SSD array as a block device of the guest's, on three small drives and some large ones."""
-    small = [vm.FlashDrive(description=DEVICE, overrides=TINY, seed=n) for n in (1, 2, 3)]
+    small = [vm.FlashDrive(description=DEVICE, overrides=TINY, seed=n, age=900) for n in (1, 2, 3)]
     result = _run(
         name,
         task,
@@ -285,9 +290,12 @@ def array_kills() -> Outcome:
 
 def every_scheme() -> Outcome:
     """One boot: the schemes take turns on running drives of two namespaces each."""
-    # One choice makes no sense alone, and is refused.
-    alone = {"read-match": "gc-par+read-match"}
-    names = [*(alone.get(name, name) for name in replayer.scheme_names()), *COMBINATIONS]
+    names = [*COMBINATIONS, "hios-2"]
+    if ALL:
+        # One choice makes no sense alone, and is refused.
+        alone = {"read-match": "gc-par+read-match"}
+        every = (alone.get(name, name) for name in replayer.scheme_names())
+        names = [*every, *COMBINATIONS]
     # On each drive that takes it, or on one drive, which is the next one for the next scheme.
     once = "" if ALL else "1"
     result = _run(
@@ -312,16 +320,22 @@ def every_scheme() -> Outcome:
 
 def every_mapping() -> Outcome:
     """One boot: a drive for each mapping, and fio's data through its merges."""
+    # Every other guest's drive has the page mapping.
+    mappings = {name: keys for name, keys in MAPPINGS.items() if ALL or name != "page"}
     result = _run(
         "mappings",
-        _program("mappings.sh", SCARP_MAPPINGS=" ".join(MAPPINGS)),
+        _program(
+            "mappings.sh",
+            SCARP_MAPPINGS=" ".join(mappings),
+            SCARP_OVERWRITES=MAPPING_OVERWRITES,
+        ),
         drives=[
             vm.FlashDrive(description=DEVICE, overrides=f"{MAPPED},ftl.mapping={name}{keys}")
-            for name, keys in MAPPINGS.items()
+            for name, keys in mappings.items()
         ],
         cpu_limit=900,
     )
-    return _ktap(result, [f"ftl.mapping={name}" for name in MAPPINGS])
+    return _ktap(result, [f"ftl.mapping={name}" for name in mappings])
 
 
 def in_use() -> Outcome:
@@ -461,26 +475,29 @@ def realtime() -> Outcome:
         "--verify=crc32c --verify_fatal=1 --do_verify=1 --eta=never"
     )
     task = (
-        f"set -e\n{fio} --name=verify --filename=$SCARP_DEV --size=40m --loops=2\n"
-        "stat_of() { scarp-stats $SCARP_CTRL1 $1 | sed 's/.* //'; }\n"
+        "stat_of() { scarp-stats $1 $2 | sed 's/.* //'; }\n"
+        f"set -e\n{fio} --name=verify --filename=$SCARP_DEV --size=10m\n"
+        "[ $(stat_of $SCARP_CTRL gc_runs) -gt 0 ]\n"
         f"{fio} --name=reset --filename=$SCARP_DEV1 --size=2m &\n"
         "pid=$!\n"
         "for i in 1 2 3 4; do\n"
         # Under load, however slow the guest is.
-        "until [ $(stat_of writes) -gt $((i * 70)) ]; do kill -0 $pid; sleep 0.1; done\n"
+        "until [ $(stat_of $SCARP_CTRL1 writes) -gt $((i * 70)) ]\n"
+        "do kill -0 $pid; sleep 0.1; done\n"
         "nvme reset $SCARP_CTRL1\n"
         "done\n"
         "wait $pid\n"
         # What a reset takes from the kernel it writes again; the engine does both.
-        "echo in flight at resets: $(($(stat_of writes) - 512))\n"
-        "[ $(stat_of writes) -gt 512 ]\n"
+        "echo in flight at resets: $(($(stat_of $SCARP_CTRL1 writes) - 512))\n"
+        "[ $(stat_of $SCARP_CTRL1 writes) -gt 512 ]\n"
         "nvme get-log $SCARP_CTRL --log-id=0xca --log-len=96 --raw-binary >/results/stats.bin\n"
     )
     # The kernel waits some of its ticks before it deletes the queues: the second drive is slower.
     slow = f"{SMALL},timing.program_ns=300000000"
     drives = [
-        vm.FlashDrive(description=DEVICE, overrides=overrides, clock="realtime")
-        for overrides in (SMALL, slow)
+        # The first is aged, so that it collects at once.
+        vm.FlashDrive(description=DEVICE, overrides=SMALL, clock="realtime", age=900),
+        vm.FlashDrive(description=DEVICE, overrides=slow, clock="realtime"),
     ]
     result = _run("realtime", task, drives=drives, icount=False, cpu_limit=300)
     return result.reason == "ok" and result.results is not None, _console(result)
@@ -749,6 +766,7 @@ def interrupted_compare() -> Outcome:
 
 ARRAY = "the SSD array as a block device: verify under GC, kills, file systems"
 ENGINE = "the SSD array as an engine of fio: verify under GC, 128 bytes at a time"
+REFUSED = "what scarp probe refuses of the kernel's devices"
 MEASURED = "scarp probe on the kernel's devices, measured to the end"
 # As long as is asked for: only where it is named (`make test-array-kills`).
 KILLS = "the SSD array's server killed at random moments"
@@ -756,10 +774,10 @@ KILLS = "the SSD array's server killed at random moments"
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     # First, as it takes longest, mostly waiting for the host's clock.
     (MEASURED, lambda: probed_devices(measured=True)),
-    ("what scarp probe refuses of the kernel's devices", lambda: probed_devices(measured=False)),
+    (REFUSED, lambda: probed_devices(measured=False)),
     *((f"the suite under {scheme}", lambda scheme=scheme: suite(scheme)) for scheme in SCHEMES),
-    ("every scheme in turn on running drives", every_scheme),
-    ("every mapping through ten overwrites", every_mapping),
+    ("schemes in turn on running drives", every_scheme),
+    ("every mapping through overwrites", every_mapping),
     ("kselftest in a kernel's source, where no drive is: skipped", kernel_tree),
     ("kselftest on drives in use: skipped", in_use),
     ("what a drive says of itself, and reads that are wanted soon", device),
@@ -837,9 +855,11 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     *power_cuts.TESTS,
 ]
 
-# Another test of `make test` sees what each of these sees, but for the guest around it.
+# Another test of `make test` sees what each of these sees, but for the guest around it;
+# `make test-file-systems` has that of file systems.
 LONG = {
     MEASURED,
+    REFUSED,
     "the suite under ideal",
     # A second QEMU is linked for it.
     BROKEN,
@@ -847,8 +867,15 @@ LONG = {
     "the power fails under the kernel, on the host's clock",
     "a task that sleeps for ever ends the run within its limit",
     "a console that fills the host's disk ends the run",
+    "a full disk ends the run",
     "results larger than their way out end the run",
+    "compare: a scheme with two parameters from one image, twice, the same bytes",
+    "file systems on several mappings, every byte verified",
+    "PostgreSQL as its own user, of Debian's packages",
     "SQLite as an ordinary user",
+    "a killed QEMU ends the run",
+    "power cuts of a drive that ignores flushes: fio and the contract see it",
+    "scarp shell --mkfs on a drive that is too small",
     "power cuts and a check of the user's, which never ends",
 }
 

@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Each mapping on a drive of its own: SCARP_MAPPINGS names them in the order of the drives.  What
-# ten overwrites left must be there, and the mapping must have done what it is known for.
+# SCARP_OVERWRITES overwrites (10) left must be there, and the mapping must have done what it is
+# known for.
 
 . "$(dirname "$0")/common.sh"
 count=$(echo $SCARP_MAPPINGS | wc -w)
 needs $((count > 0 ? count : 1)) fio nvme scarp-stats
 [ "$count" -gt 0 ] || skip_all "SCARP_MAPPINGS does not name the drives' mappings"
+rounds=${SCARP_OVERWRITES:-10}
 begin "$count"
 
 # Another seed each time, as what an earlier round left behind must not pass.
@@ -19,17 +21,17 @@ verify() { # DEVICE OPTION...
         --verify_header_seed=1 --verify_fatal=1 --do_verify=1 "$@"
 }
 
-# Every fifth goes through the drive in order, which leaves whole logical blocks to switch.  The
-# last writes the first half of each logical block alone, which leaves the rest to copy: eight
-# planes with blocks of 64 KiB, so 512 KiB hold a logical block of each plane.
+# The second of every five goes through the drive in order, which leaves whole logical blocks to
+# switch.  The last writes the first half of each logical block alone, which leaves the rest to copy:
+# eight planes with blocks of 64 KiB, so 512 KiB hold a logical block of each plane.
 overwrites() { # DEVICE
     round=0
-    for i in $(seq 10); do
+    for i in $(seq "$rounds"); do
         order=randwrite
-        [ $((i % 5)) = 1 ] && order="write"
+        [ $((i % 5)) = 2 ] && order="write"
         verify "$1" --rw=$order || return 1
     done
-    [ "$(stat_of host_written_units "$controller")" = $((10 * units)) ] &&
+    [ "$(stat_of host_written_units "$controller")" = $((rounds * units)) ] &&
         verify "$1" --rw=write --zonemode=strided --zonerange=512k --zonesize=256k \
             --io_size=$((units / 128 * 262144))
 }
@@ -75,7 +77,7 @@ try() { # MAPPING NUMBER
 drive=0
 for mapping in $SCARP_MAPPINGS; do
     counts=
-    check "fio verify, 10 overwrites with ftl.mapping=$mapping" try "$mapping" $drive
+    check "fio verify, $rounds overwrites with ftl.mapping=$mapping" try "$mapping" $drive
     ktap_print_msg "$mapping:$counts"
     drive=$((drive + 1))
 done

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tests that need a real kernel on the drive.  SCARP_DEV is a small drive, to be overwritten;
-# SCARP_DEV1 has two reclaim unit handles and takes file systems.
+# Tests that need a real kernel on the drive.  SCARP_DEV is a small drive, to be overwritten
+# SCARP_OVERWRITES times (10); SCARP_DEV1 has two reclaim unit handles and takes file systems.
 
 . "$(dirname "$0")/common.sh"
 needs 2 fio nvme scarp-stats mkfs.ext4 fsck.ext4 mkfs.xfs xfs_repair
+overwrites=${SCARP_OVERWRITES:-10}
 
 field() { # FILE NAME: a value of nvme-cli's plain output
     sed -n "s/^$2[[:space:]]*:[[:space:]]*//p" "$1" | head -n 1
@@ -139,7 +140,7 @@ if nvme fdp status $SCARP_DEV1 >/dev/null 2>&1; then
 else
     ktap_test_skip "writes placed by nvme-cli and by fio: $SCARP_DEV1 has no reclaim unit handles"
 fi
-check "fio verify, 10 overwrites of the whole drive under GC" verify_under_gc 10
+check "fio verify, $overwrites overwrites of the whole drive under GC" verify_under_gc "$overwrites"
 check "fio verify tells one overwrite's data from another's" stale_data
 check "fio verify, writes of 512 bytes to 32 KiB" mixed_verify
 check "trimmed blocks are freed and read as zeroes" trim
