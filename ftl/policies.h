@@ -1,7 +1,7 @@
 /*
  * The policies' tables, for drive/scheme.c, which lists them, and for policies
- * that bring another one along. Few files include this header, so that a new
- * policy compiles few files.
+ * that set a policy on another axis, too (ScarpPolicy.brings). Few files
+ * include this header, so that a new policy compiles few files.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -346,9 +346,9 @@ uint64_t scarp_bytes_until_collection(const ScarpDrive *drive);
 void scarp_hold_collections(ScarpDrive *drive, int64_t until_ns);
 
 /*
- * Processes every event up to and including now_ns, in the order of times and,
- * at one time, of being set. If now_ns is before scarp_now_ns(), nothing
- * changes.
+ * Processes every event up to and including now_ns, in the order of their
+ * times. Events of one time come in the order in which they were set. If now_ns
+ * is before scarp_now_ns(), nothing changes.
  */
 void scarp_run(ScarpDrive *drive, int64_t now_ns);
 
@@ -435,8 +435,8 @@ typedef enum {
 } ScarpMergeKind;
 
 /*
- * Work under way, as a power cut would meet it. Tests tell moments apart by it,
- * and see that each kind of moment was tried.
+ * Work under way at this moment, as a power cut would meet it. Tests of power
+ * cuts compare moments by it, to see that they have tried each kind of moment.
  */
 typedef struct {
     /* flash commands whose array works, by kind */

@@ -3,9 +3,9 @@
  *
  * A timeline is an observer that writes commands, flash commands and
  * collections in Perfetto's protobuf format (Trace, TracePacket, TrackEvent),
- * which ui.perfetto.dev opens and trace_processor queries. Its tracks: one for
- * each channel (whose transfer, and for what), one for each plane (array
- * times), one for each plane's collections, and as many for commands as were in
+ * which ui.perfetto.dev opens and trace_processor queries. Each channel has a
+ * track with its transfers. Each plane has a track with its array times, and a
+ * track with its collections. Commands have as many tracks as commands were in
  * flight at once. Flows lead from a command through the flash commands that
  * served it.
  *

@@ -18,8 +18,8 @@
 #include "flash-int.h"
 
 /*
- * The memory that the commands of a drive may use. That is more than hosts
- * usually have in flight: a thousand commands of 512 KiB.
+ * The memory that the commands of a drive may use: a thousand commands of 512
+ * KiB, which is more than hosts usually have in flight.
  */
 #define ROOM_BYTES (512 * MiB)
 /* Memory of a command beside its data: its records here and in the engine. */
@@ -248,8 +248,9 @@ void flash_admit_release(NvmeFlash *flash, uint64_t *held)
         return;
     }
     /*
-     * A reset may cancel one command after the other. So the commands that wait
-     * begin soon, and not at once.
+     * A reset cancels commands one by one, and may call this for each of them.
+     * The waiting commands begin soon, from the main loop, so that the whole
+     * reset comes first.
      */
     if (flash->realtime) {
         flash_realtime_look(flash->realtime);

@@ -12,7 +12,7 @@
 #include "qemu/units.h"
 #include "flash-int.h"
 
-/* the default of nvme-subsys, which stands for "not given" */
+/* the default of nvme-subsys: the user has given no size of a reclaim unit */
 #define DEFAULT_RUNS (96 * MiB)
 
 static bool one_flash(NvmeNamespace *ns, Error **errp)

@@ -180,8 +180,8 @@ bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
 }
 
 /*
- * Returns the row's deadline. As 0 means no deadline, one that was over before
- * the submission is 1 ns.
+ * Returns the row's deadline. 0 would mean no deadline, so a deadline that had
+ * passed before the submission is recorded as 1 ns.
  */
 static int64_t deadline_ns(const ScarpCmd *cmd)
 {

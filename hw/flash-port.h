@@ -45,8 +45,8 @@ enum {
 };
 
 /*
- * Client: asks that flash_port_reached() return these states, once each, when
- * they have come.
+ * Client: waits for the states in `what`. flash_port_reached() returns each of
+ * them once, when the drive has come to it.
  */
 void flash_port_await(FlashPort *port, unsigned what);
 /* Client: returns the awaited states that have come since the last call. */
@@ -54,7 +54,8 @@ unsigned flash_port_reached(FlashPort *port);
 
 /*
  * Anybody: true when flash_port_pop() has a command or flash_port_reached() has
- * a state for the client. The client may have taken it before the caller looks.
+ * a state for the client. The client may take that command or state before the
+ * caller acts on the answer.
  */
 bool flash_port_has_completed(FlashPort *port);
 

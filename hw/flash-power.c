@@ -162,8 +162,8 @@ void nvme_flash_wake(NvmeFlash *flash)
 
 /*
  * Called when the flash has nothing left to do by itself: shuts the engine
- * down. What the engine writes for that moves its time into the future, so the
- * host is told by a timer when the clock has come to that time.
+ * down. The engine's last writes move its time ahead of the clock, so a timer
+ * tells the host when the clock has come to that time.
  */
 static void come_to_rest(NvmeFlash *flash)
 {

@@ -11,9 +11,9 @@
  * controller, which posts them. While a thread waits for the big lock, it runs
  * no events.
  *
- * A thread that has read a submission queue runs the engine itself, once, if
- * the drive's thread does not run the engine then. So a command begins, and its
- * end is told, without a thread that has to be woken first.
+ * A thread that has read a submission queue runs the engine itself, once,
+ * unless the drive's thread is running it. Then no sleeping thread has to be
+ * woken before a command begins, or before its end is told.
  *
  * The clock is the host's, less the time for which the machine was stopped: a
  * drive stands still with its guest.
@@ -40,7 +40,7 @@ struct FlashRealtime {
     VMChangeStateEntry *state;
     int64_t zero_ns; /* nvme_flash_clock_ns() at the engine's time 0 */
     bool in_thread;  /* the drive's thread is telling of completions */
-    bool submitted;  /* rt is in with_commands, by next */
+    bool submitted;  /* rt is in the list with_commands */
     FlashRealtime *next;
 };
 
@@ -256,8 +256,8 @@ static const FlashLock big_lock = { try_big_lock, lock_big_lock,
  * Called in the drive's thread when a kick has woken it. The virtual CPU that
  * rang the doorbell has the big lock until its write is over. If that CPU is on
  * the thread's core, the thread waits for the lock once, so that the CPU ends
- * its write first: a thread with priority would keep it off the core, and all
- * others wait for that lock.
+ * its write first. Otherwise a thread with priority would keep the CPU off the
+ * core, while all others wait for the CPU's lock.
  */
 static void thread_woken(void *opaque)
 {

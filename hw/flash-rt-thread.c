@@ -55,7 +55,8 @@
 #define TELL_NS 1600
 
 /*
- * The first idle_ns, after a sleep that a poll for commands would have avoided.
+ * The first value of idle_ns above 0: how long the thread polls for commands,
+ * after a sleep that such a poll would have avoided.
  */
 #define FIRST_POLL_NS 2000
 
@@ -98,7 +99,7 @@ struct FlashThread {
     _Atomic int64_t behind_ns;
     _Atomic int64_t sleeps;
     _Atomic int64_t lost_polls;
-    /* counts at the last reset; elapsed_ns: when it was */
+    /* counts at the last reset; its elapsed_ns is the time of that reset */
     FlashThreadUse reset;
 };
 
@@ -170,7 +171,7 @@ void flash_thread_kick(FlashThread *thread)
     }
 }
 
-/* Adds to a counter. At this time only the caller writes it. */
+/* Adds to a counter that no other thread writes at this time. */
 static void count(_Atomic int64_t *counter, int64_t more)
 {
     int64_t was = atomic_load_explicit(counter, memory_order_relaxed);

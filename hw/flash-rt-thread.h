@@ -76,8 +76,8 @@ typedef struct {
 
 /*
  * Takes `lock` for the engine's thread, which calls this. The thread polls for
- * a while before it sleeps. If the holder of `lock` is on the thread's own
- * core, it cannot run while the thread polls, so the thread sleeps at once.
+ * a while before it sleeps. A holder of `lock` on the thread's own core cannot
+ * run while the thread polls, so then the thread sleeps at once.
  */
 void flash_thread_take(FlashThread *thread, const FlashLock *lock,
                        void *opaque);
@@ -100,8 +100,8 @@ void flash_thread_free(FlashThread *thread);
 
 /*
  * Wakes the thread, because the client pushed a command or emptied the
- * completion ring, or because the engine may have another next event than it
- * returned.
+ * completion ring, or because the time of the engine's next event may have
+ * changed since the engine's last run.
  */
 void flash_thread_kick(FlashThread *thread);
 /*
@@ -111,11 +111,11 @@ void flash_thread_kick(FlashThread *thread);
  */
 bool flash_thread_run(FlashThread *thread);
 /*
- * Called from completed(), for a completion that could be told early_ns before
- * its time, or, if negative, after it. The thread learns from this how much
- * earlier than due it runs events, so that the next completion is told in time:
- * by 2.5 us at most, and at first by 0. The caller itself waits for the
- * completion's time.
+ * Called from completed(), for a completion that the thread was ready to tell
+ * early_ns before its time (negative: after its time). From this the thread
+ * learns its lead: how long before their time it runs events, so that the next
+ * completion is told in time. The lead is at most 2.5 us, and at first 0. The
+ * caller itself waits for the completion's time.
  */
 void flash_thread_was_early(FlashThread *thread, int64_t early_ns);
 /*

@@ -32,7 +32,8 @@ static uint32_t block_bytes(const NvmeNamespace *ns)
 }
 
 /*
- * Checks that the flash keeps the namespace's blocks and state at power cuts.
+ * Refuses a namespace whose logical blocks a power cut could tear, and one with
+ * zones, as the flash does not keep the state of zones at power cuts.
  */
 static bool check_power(NvmeNamespace *ns, Error **errp)
 {

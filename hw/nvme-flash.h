@@ -52,9 +52,9 @@ enum {
     NVME_FLASH_CONTROL_CPU_SPEED = 1, /* cdw11: icount shift, signed */
     NVME_FLASH_CONTROL_RESET_STATS = 2,
     /*
-     * Cuts the power, which comes back at once. cdw11: the number of
-     * microseconds until then, whatever else happens; 0: now, and the command
-     * never completes.
+     * Cuts the power, which comes back at once. cdw11 is the number of
+     * microseconds from now until the cut. 0: the cut comes at once, and this
+     * command never completes.
      */
     NVME_FLASH_CONTROL_CUT_POWER = 3,
 };
@@ -68,8 +68,9 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp);
 void nvme_flash_detach_ns(NvmeNamespace *ns);
 
 /*
- * Fills the Identify data of ns, in its present format. Hosts learn from that
- * which writes need no read before them.
+ * Fills the Identify data of ns for its present LBA format. NPWG, a field of
+ * that data, tells hosts the size of a write for which the drive reads nothing
+ * first.
  */
 void nvme_flash_identify(NvmeNamespace *ns);
 

@@ -32,8 +32,8 @@ enum {
 };
 
 /*
- * ftl.paired_pages. A cell of two or more bits stores a bit of as many pages.
- * If power fails while the later of them is programmed, the earlier ones would
+ * ftl.paired_pages. A cell of n bits stores a bit of each of n pages. If power
+ * fails while a later one of these pages is programmed, the earlier ones would
  * be lost. The value says what protects the earlier pages.
  */
 typedef enum {
@@ -173,8 +173,8 @@ static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 /*
  * Returns how many invalid pages a block must have to be worth a collection.
  * With ftl.paired_pages=pad GC may have to fill the cells of its last copy with
- * up to cell_bits - 1 pad pages, so a victim needs cell_bits. Else one page is
- * enough.
+ * up to cell_bits - 1 pad pages, so a victim needs cell_bits invalid pages.
+ * Without it one invalid page is enough.
  */
 static inline uint64_t scarp_gain_pages(const ScarpDescription *d)
 {

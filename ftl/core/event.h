@@ -75,8 +75,10 @@ typedef struct {
 } ScarpEvents;
 
 /*
- * Makes a queue for n_far sources with the numbers 0 to n_far - 1 (channels,
- * dies, timers), and for the near sources, which have numbers of their own.
+ * Makes a queue for two kinds of sources: n_far sources (channels, dies,
+ * timers), numbered from 0 to n_far - 1, and the near sources, which are the
+ * few stages that every NVMe command passes. Near sources are numbered from 0
+ * on by themselves.
  */
 void scarp_events_init(ScarpEvents *events, uint32_t n_far);
 void scarp_events_clear(ScarpEvents *events);
@@ -97,9 +99,9 @@ void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
 
 /*
  * Takes the next event, which must exist, and returns the number of its head.
- * If the head is a near source's, that is the event's source. If it is a lane's
- * or the tree's, the caller calls scarp_events_lane_taken() or
- * scarp_events_tree_taken(), which returns the source.
+ * The head of a near source tells the event's source. For a lane or the tree
+ * the caller calls scarp_events_lane_taken() or scarp_events_tree_taken(),
+ * which returns the source.
  */
 uint32_t scarp_events_take(ScarpEvents *events);
 uint32_t scarp_events_lane_taken(ScarpEvents *events, uint32_t lane);

@@ -6,7 +6,8 @@
 #include "cuts/class.h"
 
 /*
- * Names of the bits, in the order of output. `begins`: a semicolon comes first.
+ * Names of the bits, in the order of output. `begins`: the name begins a group,
+ * which a semicolon separates from the group before.
  */
 static const struct {
     const char *name;

@@ -1,6 +1,7 @@
 /*
- * Classes of moments, by what a power cut meets: which flash commands run, for
- * whom, what the mapping reclaims, and what only RAM contains.
+ * The class of a moment of a run says what a power cut at that moment would
+ * meet: which flash commands run and for whom, what the mapping reclaims, and
+ * which data only RAM contains.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,9 +1,9 @@
 /*
  * scarp-cuts: power cuts in a recorded run, without a guest
  *
- * The run is repeated twice on its drives. The first time lists the moments of
- * the run, and checks that it is the same run. The second time tries each cut
- * at its moment.
+ * The run is repeated twice on its drives. The first repetition checks that it
+ * goes as recorded, and lists the run's moments (cuts/walk.h). The second one
+ * tries each cut at its moment.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -190,8 +190,8 @@ static bool survey(const Run *run, Survey *seen, GError **error)
 }
 
 /*
- * A cut that is wanted. again is the moment of its recovery at which power
- * fails again; 0: it does not.
+ * A cut that the user wants. `again` is the moment of the recovery at which
+ * power fails a second time; 0: power fails only once.
  */
 typedef struct {
     uint64_t cut, again;

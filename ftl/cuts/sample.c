@@ -1,5 +1,6 @@
 /*
- * A sample of moments: one of each class first, the others evenly.
+ * A sample of moments: first a moment of each class (cuts/class.h), then
+ * further moments, evenly over the run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

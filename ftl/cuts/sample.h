@@ -1,6 +1,7 @@
 /*
- * The choice of cuts: one of each class of moments, as far as count allows, and
- * the others evenly over the run.
+ * The choice of cuts. The class of a moment (cuts/class.h) says what a cut at
+ * that moment meets. A moment of each class is chosen first, as far as the
+ * count allows, and then further moments, evenly over the run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

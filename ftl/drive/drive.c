@@ -1,6 +1,7 @@
 /*
- * Makes and frees a drive. Each directory of ftl/ that owns one part of the
- * state has a function for either; steps[] lists them in order.
+ * Makes and frees a drive. Each directory of ftl/ that owns a part of the state
+ * has a function that makes the part, and one that frees it. steps[] lists
+ * these functions in order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

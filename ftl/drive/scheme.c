@@ -296,8 +296,9 @@ static uint32_t needs_of(const ScarpPolicy *policy)
 }
 
 /*
- * Checks that the drive has what a policy needs that the user named. Default
- * policies need no check, because the description's own checks cover them.
+ * Checks that the drive meets the needs of a policy that the user has named.
+ * Default policies need no check, because the description's own checks cover
+ * them.
  */
 static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
                       const ScarpPolicy *asked, GError **error)
@@ -488,8 +489,8 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
     scarp_hil_starves_anew(drive);
 #endif
     /*
-     * Let collections go on that wait until the old pacing grants them work:
-     * the new pacing would never do so.
+     * Collections may wait until the old pacing grants them work. The new
+     * pacing would never do so, so these collections go on now.
      */
     scarp_gc_release_due(drive);
     /*

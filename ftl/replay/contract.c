@@ -11,8 +11,9 @@
 #define NONE UINT32_MAX
 
 /*
- * A command. begins and ends are moments: the numbers of its submission and of
- * its completion, when all submissions and completions are counted together.
+ * A command. `begins` and `ends` are the numbers of its submission and of its
+ * completion: all submissions and completions are counted together, in their
+ * order.
  */
 typedef struct {
     ScarpOp op;
@@ -27,7 +28,7 @@ typedef struct {
 /* A version of a sector's contents. */
 typedef struct {
     uint32_t id;      /* the write's id; 0: zeroes at the beginning */
-    uint32_t command; /* NONE: was there, and durable, at the beginning */
+    uint32_t command; /* its write; NONE: durable when the contract began */
     uint32_t next;
 } Version;
 
@@ -140,8 +141,8 @@ static Command *told_of(const ScarpContract *contract, uint32_t id)
 }
 
 /*
- * Returns the command of a version; NULL: the version was there at the
- * beginning.
+ * Returns the command that wrote this version of a sector's contents. NULL: the
+ * sector had these contents when the contract began.
  */
 static const Command *command_of(const ScarpContract *contract,
                                  const Version *version)
@@ -158,8 +159,8 @@ static uint64_t begins(const ScarpContract *contract, const Version *version)
 }
 
 /*
- * Sets first and end to the sectors that cmd writes. A deallocation changes
- * only whole units.
+ * Sets *first and *end to the range of sectors that cmd writes. A deallocation
+ * changes only whole units.
  */
 static void range_of(const ScarpContract *contract, const ScarpCmd *cmd,
                      uint64_t *first, uint64_t *end)
@@ -196,7 +197,8 @@ static bool is_durable(const ScarpContract *contract, const Version *version)
 }
 
 /*
- * Returns the moment at which the command of the newest durable version began.
+ * Returns the moment at which the command that wrote the newest durable version
+ * of the sector began.
  */
 static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
 {
@@ -297,8 +299,8 @@ static bool shows(const Judge *judge, uint64_t sector, const Version *version)
 }
 
 /*
- * True when the sector shows a version whose command had not ended at that
- * moment.
+ * True when the sector shows a version that was written by a command which had
+ * not ended at `moment`.
  */
 static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
 {
@@ -405,8 +407,8 @@ static bool is_atomic(const ScarpContract *contract, const Command *told)
 }
 
 /*
- * True when the sector shows the contents of another permitted version, so that
- * it need not show this one.
+ * True when the sector shows the contents of a permitted version other than
+ * `version`, which it then need not show.
  */
 static bool shows_other(const Judge *judge, uint64_t sector,
                         const Version *version)

@@ -1,9 +1,9 @@
 /*
  * Generated workloads: one generator, whose parameters a name presets.
  *
- * Sizes are uniform from one to twice the mean less one, in units of align
- * bytes. The mean is rounded up or down at random, such that the average size is
- * exactly the mean. Gaps between requests are uniform from 0 to twice the mean.
+ * Sizes are uniform from 1 to 2 * mean - 1, in units of align bytes. The mean
+ * is rounded up or down at random, such that the average size is exactly the
+ * mean. Gaps between requests are uniform from 0 to twice the mean.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -70,12 +70,12 @@ typedef struct {
         .idle_us = 200ull * (interval_us - 250) } }
 
 /*
- * paragc names its traces and prints no figures of them. The shares of writes
- * of the MSR volumes are known elsewhere; proj_4's fits the paper, whose
- * 6,369,774 requests are the reads of that volume. The shares of the VDI traces
- * are not known: they are chosen different, so that five names are not one
- * workload. Sizes are chosen, too; those of the VDI traces are from a sample of
- * them.
+ * The paper paragc names its traces, and prints no figures of them. For the MSR
+ * volumes (proj_4 to mds_1) shares of writes are known from elsewhere. That of
+ * proj_4 agrees with the paper, which counts 6,369,774 requests: as many as the
+ * reads of that volume. Shares of the VDI traces are not known. They are chosen
+ * to differ, so that the five names are five workloads. Sizes are chosen, too;
+ * those of the VDI traces follow a sample of them.
  */
 #define PARAGC(name, ratio, bytes, read_bytes, skew) \
     { "paragc-" name, "for " name " of paragc, which prints no figures of it", \
@@ -236,8 +236,8 @@ static uint64_t draw_place(Generator *gen)
 }
 
 /*
- * Returns the stream of an address, which is always the same. With a Zipf
- * distribution each stream gets an equal share of the requests.
+ * Returns the stream of an address. An address always has the same stream. With
+ * a Zipf distribution each stream gets an equal share of the requests.
  */
 static uint16_t stream_of(const Generator *gen, uint64_t unit)
 {

@@ -1,6 +1,6 @@
 /*
  * Child processes that each try one instant of a run, at most at_once at a
- * time. Their lines are written in the order in which they began.
+ * time. The pool writes their lines in the order in which the processes began.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -29,9 +29,9 @@ typedef struct {
     GPtrArray *flying, *idle; /* commands */
     bool stores;   /* writes have their bytes */
     /*
-     * True: each command must end at its recorded time. False: the run has
-     * become another one; commands keep their times, but wait while
-     * most_in_flight are under way.
+     * True: each command must end at its recorded time. False: the run no
+     * longer follows the record (rerun_diverge()). Commands are still submitted
+     * at their recorded times, but wait while most_in_flight are under way.
      */
     bool exact;
     uint32_t most_in_flight;
@@ -48,8 +48,9 @@ void rerun_end(Rerun *r);
 /* Sets the callbacks from now on. */
 void rerun_listen(Rerun *r, RerunListener listener);
 /*
- * Lets the run become another one: ends of commands are no longer compared, and
- * at most most_in_flight commands are under way.
+ * Lets the run differ from the record from now on, for a drive that the caller
+ * changes: ends of commands are no longer compared with the record, and at most
+ * most_in_flight commands are under way.
  */
 void rerun_diverge(Rerun *r, uint32_t most_in_flight);
 /* Leaves out the changes of the record that were not made yet. */

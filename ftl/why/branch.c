@@ -37,7 +37,7 @@ typedef struct {
     guint rest;          /* compared rows that have not ended */
     guint asked_rest;    /* commands asked for that have not ended */
     guint n_ended;       /* completions so far, those before the instant too */
-    /* when a completion first differs from the run's; NEVER */
+    /* time of the first completion unlike the run's; SCARP_TIME_NEVER: none */
     int64_t differs_ns;
     int64_t hold_until_ns; /* no collection may begin by itself until then */
     uint32_t most_in_flight;

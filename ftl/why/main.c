@@ -2,9 +2,10 @@
  * scarp-why: how commands of a recorded run would have gone if something had
  * been different
  *
- * The run is repeated twice on its drive. The first time checks that it is the
- * same run, and finds out what each command asked for waited for. The second
- * time a process is forked for each branch at the branch's instant.
+ * The run is repeated twice on its drive. The first repetition checks that it
+ * goes as recorded, and finds the collections that delayed each command that
+ * the user asks about. The second one forks a process for each branch at the
+ * branch's instant.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -139,8 +140,9 @@ static GArray *branches_asked(GError **error)
 }
 
 /*
- * True when the drive's description allows the branch's buffer, which must be
- * larger than its own, of has_bytes. False, with *error set: it does not.
+ * True when the drive's description allows the branch's write buffer, which
+ * must be larger than that of the run, has_bytes. False, with *error set: the
+ * description does not.
  */
 static bool may_grow(const ScarpConfig *config, const WhyBranch *branch,
                      uint64_t has_bytes, GError **error)
@@ -201,9 +203,10 @@ static bool branches_allowed(GArray *branches, const ScarpConfig *config,
 /* ---- The run ------------------------------------------------------------ */
 
 /*
- * Ends the record at a power cut: the log does not have all of what was under
- * way then. *cut_ns is the time of the cut; SCARP_TIME_NEVER: there was none.
- * False and *error set: a command that came before the cut ended after it.
+ * Ends the record at a power cut, because the log does not have all commands
+ * that were under way then. *cut_ns is the time of the cut; SCARP_TIME_NEVER:
+ * there was none. False and *error set: a command that came before the cut
+ * ended after it.
  */
 static bool end_at_cut(RerunRecord *record, int64_t *cut_ns, GError **error)
 {

@@ -159,7 +159,7 @@ static void find_chain(const WhySurvey *survey, const RerunRecord *record,
 
         if (chain->die == asked->die && overlap_ns(chain, cmd) > 0) {
             asked->chain = i;
-            return; /* the earliest chain: a branch leaves that out */
+            return; /* the earliest one: branches begin before it */
         }
     }
 }

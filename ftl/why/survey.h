@@ -1,6 +1,7 @@
 /*
- * The first repetition of a run: checks that it is the recorded run, and tells
- * what its dies collected, and which die each command asked for waited for.
+ * The first repetition of a run: checks that it goes as recorded, and lists the
+ * collections of each die. For each command that the user asks about, finds the
+ * die that the command waited for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -49,16 +49,16 @@ typedef struct {
     void *memory;
     /*
      * NULL, or an array of array_buffers() marks, all 0 at first, owned by the
-     * caller. A buffer's mark is 0, or, while its data is on no drive, one more
-     * than the number of its page. A caller who keeps `marks` and `memory`
-     * beyond the end of the process, however it ends, can write acknowledged
-     * data to the drives later.
+     * caller. While the data in a buffer is on no drive, the buffer's mark is
+     * the number of its page plus 1; else the mark is 0. A caller who keeps
+     * `marks` and `memory` beyond the end of the process, however it ends, can
+     * write acknowledged data to the drives later.
      */
     uint64_t *marks;
 
     /* Keys. */
     uint64_t page_bytes;
-    uint64_t stripe_bytes;   /* bytes of one drive, then the next one's */
+    uint64_t stripe_bytes;   /* striping unit, on one drive */
     uint64_t cache_bytes;    /* page cache; 0: 4096 pages a drive */
     uint64_t set_pages;      /* pages of a set; 12 in the paper (3.3) */
     uint64_t clean_first;    /* evict clean pages first (3.3) */

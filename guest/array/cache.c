@@ -99,10 +99,11 @@ bool array_part_run(Array *a, const Part *part, bool first)
     }
     /*
      * Other parts may wait in this set. With clean_first this part overtakes
-     * none of them: array_set_run() has tried them at every change, so a page
-     * that can be taken would be theirs already. Without clean_first this part
-     * may overtake one: that one waits for a dirty page, whose write has begun
-     * since, and the page that would leave next may be clean.
+     * none of them: array_set_run() has tried them at every change of the set,
+     * so they would have taken any page that can be taken. Without clean_first
+     * this part may overtake a part that waits because the next page to leave
+     * was dirty. The write of that page has begun since, so the next page to
+     * leave may now be clean.
      */
     page = page_take(a, set, part->number);
     if (page == NONE) {

@@ -123,8 +123,8 @@ static bool check_queues(const Array *a, uint32_t drive, uint64_t *low,
 }
 
 /*
- * Returns the mark that a buffer of the page should have. It is not 0 when the
- * data in the buffer is on no drive.
+ * Returns the mark that a buffer of the page should have: the page's number
+ * plus 1 while the data in the buffer is on no drive, else 0.
  */
 static uint64_t mark_of(const Array *a, uint32_t page, uint32_t buffer)
 {

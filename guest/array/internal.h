@@ -257,11 +257,12 @@ static inline ArrayIo *page_io(const Array *a, const Page *p)
 }
 
 /*
- * Prepares a change of the page's contents, and returns the buffer with the old
- * contents. The page gets another buffer, with a copy of the old contents
- * unless the change is of the whole page, if the old buffer is still needed: an
- * I/O writes it, or its mark says that it is the only copy of acknowledged
- * data, which must be whole if the process is killed.
+ * Prepares a change of the page's contents. Returns the buffer with the old
+ * contents. If that buffer is still needed, the page gets another buffer, into
+ * which the old contents are copied unless `whole` says that all bytes change.
+ * The old buffer is needed while an I/O writes it, and while its mark says that
+ * it has the only copy of acknowledged data: that copy must stay whole if the
+ * process is killed.
  */
 uint32_t array_page_unshare(Array *a, uint32_t page, bool whole);
 /*
@@ -270,8 +271,8 @@ uint32_t array_page_unshare(Array *a, uint32_t page, bool whole);
  */
 void array_page_dirtied(Array *a, uint32_t page, uint32_t old);
 /*
- * Drops a page from the cache, whose contents nobody wants. No I/O and no queue
- * may have the page.
+ * Drops a page, whose contents nobody wants, from the cache. No I/O and no
+ * queue may have the page.
  */
 void array_page_forget(Array *a, uint32_t page);
 /* Moves a page from its drive's dirty list to the high-priority queue. */

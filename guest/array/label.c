@@ -209,8 +209,8 @@ ArrayLabelState array_run_decode(const unsigned char *bytes, ArrayRun *run)
 }
 
 /*
- * True when the drive has heard of last->served, and of no other run with that
- * number.
+ * True when the drive has heard of the last run that served. A run with the
+ * same number but another id is a different run.
  */
 static bool has_heard(const ArrayRun *run, const ArrayRuns *last)
 {
@@ -258,9 +258,9 @@ bool array_run_set(const ArrayRun *runs, uint32_t n, ArrayRuns *last,
 }
 
 /*
- * Drives of the run last->served may have two device numbers: the server was
- * killed while it told them of another device. Nothing has been served on the
- * new device yet, so either number will do.
+ * A server may be killed while it tells the drives that the run serves on
+ * another device. Drives of that run then have two device numbers. Nothing has
+ * been served on the new device yet, so either number is right.
  */
 uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
                           const ArrayRuns *last)

@@ -40,15 +40,16 @@ typedef enum {
  * for it, behind the label. A new run overwrites the older or damaged block, so
  * a torn write leaves the newest run readable.
  *
- * A run first writes on all drives that it starts; then, in both blocks of all
- * drives, that it serves; only then does it write data. So a drive that has not
- * heard the start of the last run that served was absent, or has old contents.
- * A run that fails before it serves has written no data, so a drive that has
- * not heard of that run has missed nothing.
+ * A run tells the drives twice before it writes data. First it writes on all
+ * drives that it starts. Then it writes, in both blocks of all drives, that it
+ * serves. So a drive that has not heard the start of the last run that served
+ * was absent, or has old contents. A run that fails before it serves has
+ * written no data, so a drive that has not heard of that run has missed
+ * nothing.
  *
  * Somebody may put all drives back to an earlier time together. Their runs then
- * count on from there, and a number is used twice. So each run has a random id,
- * which tells such runs apart.
+ * count on from there, so two runs have the same number. Each run has a random
+ * id, by which such runs differ.
  */
 typedef struct {
     uint8_t array[16]; /* as in the drive's label */
@@ -66,7 +67,7 @@ typedef struct {
 /* ArrayRun.device of a run that served without a block device. */
 #define ARRAY_NO_DEVICE UINT64_MAX
 
-/* The last runs of the array, as all its drives together know them. */
+/* The array's last runs, found by comparing the ArrayRun of each drive. */
 typedef struct {
     uint64_t heard;  /* the last run that wrote its start; 0: none */
     uint64_t served; /* the last run that may have written data; 0: none */
@@ -112,8 +113,8 @@ uint64_t array_run_device(const ArrayRun *runs, uint32_t n,
  * Returns the number that the ublk driver keeps with the array's block device:
  * one half names the array, the other half is random. The number tells whether
  * a device that a killed server left behind may serve the array again. The
- * driver sends the writes of such a device once more, and file systems on it do
- * not know what was written by another device since. So only the device that
+ * driver sends unfinished writes of such a device once more, and a file system
+ * on it does not know of writes through a newer device. So only the device that
  * served the array last may go on. Older programs had no random half: they gave
  * all devices of an array one number.
  */

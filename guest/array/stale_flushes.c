@@ -26,10 +26,10 @@ uint64_t *array_flush_stale(Array *a, uint32_t entry)
 /*
  * Prefetches records of the next flush requests in d's low-priority queue. The
  * queue is long, so their pages were read long ago and are in no cache of the
- * processor. Records are linked: the first entry's page gives its neighbours in
- * the dirty list, the second entry gives its page and set, and its link gives
- * the third entry. A record is prefetched when the record with the link to it
- * has been, by an earlier call.
+ * processor. A record can be found only when the record that links to it is in
+ * the cache, so each call goes one link further: from the first entry to its
+ * page's neighbours in the dirty list, from the second entry to its page and
+ * set, and to the third entry.
  */
 static void low_fetch(const Array *a, const Drive *d)
 {

@@ -36,7 +36,7 @@ static void list_add(Array *a, uint32_t page)
     Drive *d = &a->drives[p->drive];
     uint32_t before = d->dirty_last;
 
-    /* a page joins near the end, unless a write of old data failed */
+    /* the search is short, unless the page's write of old data failed */
     while (before != NONE && a->pages[before].epoch > p->epoch) {
         before = a->pages[before].prev;
     }
@@ -59,8 +59,9 @@ static void list_remove(Array *a, uint32_t page)
 
 /*
  * Sets a buffer's mark. Another process reads the marks if this one was killed,
- * so the stores must be in order. The request that changes the page is reported
- * later: array_submit() and array_io_done() do that last.
+ * so the buffer's contents must be stored before its mark. The application
+ * hears of its write later: array_submit() and array_io_done() report ended
+ * requests last.
  */
 static void mark(Array *a, uint32_t buffer, uint64_t value)
 {

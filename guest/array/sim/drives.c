@@ -28,9 +28,9 @@ static uint64_t seed_of(const SimOptions *o, uint32_t index)
 }
 
 /*
- * Returns the path of the image of the drive, aged. The name tells all that the
- * aged drive depends on, by a digest, the filling and the seed, except for the
- * engine's version: the engine checks that itself.
+ * Returns the path of the image of the aged drive. The file's name tells, by a
+ * digest, the filling and the seed, all that the aged drive depends on except
+ * the engine's version, which the engine checks itself.
  */
 static char *image_path(const SimOptions *o, uint32_t index, GError **error)
 {

@@ -196,8 +196,8 @@ static void last_barrier(Sim *sim)
 }
 
 /*
- * Submits a flush of the array. The thread submits nothing until it has ended,
- * as a caller of fsync() waits.
+ * Submits a flush of the array. The thread submits nothing until the flush has
+ * ended, as a caller of fsync() waits.
  */
 static void thread_barrier(Sim *sim, Thread *thread)
 {

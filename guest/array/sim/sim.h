@@ -92,8 +92,8 @@ ScarpDrive *sim_drives_get(const SimDrives *drives, uint32_t index);
 void sim_drives_submit(SimDrives *drives, uint32_t index, ScarpCmd *cmd,
                        int64_t now_ns);
 /*
- * Submits io, an I/O of the array's core, to its drive as the command cmd.
- * cmd->opaque becomes io.
+ * Submits io, an I/O of the array's core, to its drive as the command cmd. Sets
+ * cmd->opaque to io.
  */
 void sim_drives_issue(SimDrives *drives, ArrayIo *io, ScarpCmd *cmd,
                       int64_t now_ns);

@@ -2,16 +2,16 @@
  * Turns of the drives in collecting: for a time, some drives collect ahead of
  * need, and the others are asked not to collect.
  *
- * A drive without the turn cannot always obey: a plane that is down to its last
- * free block still collects.
+ * A drive that is asked not to collect cannot always obey: a plane that is down
+ * to its last free block still collects.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "sim.h"
 
 /*
- * Number of times in a turn that a drive is asked to collect. A drive whose
- * collections have ended then begins others.
+ * How often in a turn a drive is asked to collect. At each call, planes whose
+ * collections have ended begin further ones.
  */
 #define ASKS 10
 

@@ -59,8 +59,8 @@ static bool complain(const char *what, int code)
 
 /*
  * Keeps the kernel from making this process wait for free memory. To free
- * memory the kernel writes dirty pages, through this process: if each waited
- * for the other, nothing would go on.
+ * memory the kernel writes dirty pages through this process. If the process
+ * then waited for free memory, both would wait for ever.
  */
 static void never_wait_for_memory(void)
 {
@@ -113,9 +113,9 @@ static void *stopper(void *opaque)
 /* ---- Requests ---------------------------------------------------------- */
 
 /*
- * Begins to serve with the first request. Before that the start may fail, and a
- * failed start must not make a kept cache old. If drives refuse, the next
- * request tries again.
+ * Begins to serve with the first request. Before that the start may fail, and
+ * after a failed start a kept cache must still be valid. If a drive cannot be
+ * written, the next request tries again.
  */
 static bool serves(Server *s)
 {
@@ -279,7 +279,7 @@ static bool open_device(Server *s, const Options *o)
                           ublk_add(&s->ublk, o->id, &size, &what);
     if (code) {
         /*
-         * The array has not served, so a kept cache of another run is
+         * The array has not served, so the kept cache of an earlier run is
          * unchanged.
          */
         array_uring_free(s->array);

@@ -72,8 +72,8 @@ static bool write_block(int fd, const unsigned char *buffer, uint64_t offset)
 }
 
 /*
- * Writes the labels of a new array. The runs of an older array are erased
- * before, as they would count as the new array's.
+ * Writes the labels of a new array. First it erases the runs of an older array,
+ * as they would count as the new array's.
  */
 static bool write_labels(const ArrayDrives *drives, const char *const *paths,
                          unsigned char *buffer, ArrayLabel *label, char *error)

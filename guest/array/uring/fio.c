@@ -253,8 +253,8 @@ static int getevents(struct thread_data *td, unsigned int min,
     }
     if (!waited) {
         /*
-         * The cache has served all requests, so nothing was waited for. The
-         * ring is run so that the drives do not idle.
+         * The cache has served all requests, so fio did not wait for any I/O.
+         * The ring is run here so that the drives do not idle.
          */
         array_uring_run(job->array);
     }

@@ -77,11 +77,11 @@ static int claim_now(const char *path, int flags)
 
 /*
  * Opens the file for exclusive use until release(). The lock belongs to the
- * file, and stays with it when the file is renamed. Between open() and the lock
- * the file may be renamed or removed; then another file is at path, and that
- * one is opened. The lock of a killed process goes when its memory is freed,
- * which may take a moment. io_uring does not delay that: a ring keeps the
- * file's pages, and not the file.
+ * file, and stays with it when the file is renamed. If the file at path is
+ * renamed or removed between open() and the lock, the file that is at path then
+ * is opened instead. The lock of a killed process goes when its memory is
+ * freed, which may take a moment. io_uring does not delay that: a ring keeps
+ * the file's pages, and not the file.
  */
 static int claim(const char *path, int flags)
 {
@@ -202,11 +202,11 @@ bool keep_make(Keep *k, const char *path, const ArrayLabel *array,
 }
 
 /*
- * Checks the marks that a killed process can have left: each names a page of
- * the array, and at most one page is named twice. A page that gets another
- * buffer has both buffers marked for a moment, and only one thread sets marks,
- * so the process may have been killed in one such moment. Either buffer will do
- * then, as the write that brought the newer data was not acknowledged yet.
+ * Checks the marks that a killed process has left: each must name a page of the
+ * array, and at most one page may be named twice. A page that gets another
+ * buffer has both buffers marked for a moment. Only one thread sets marks, so
+ * this can be true of one page when the process is killed. Either buffer is
+ * right then, as the write with the newer data was not acknowledged yet.
  */
 static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
 {
@@ -237,8 +237,8 @@ static bool check_marks(const Keep *k, uint64_t n_pages, uint64_t *marked)
 /*
  * True when the cache is of the last run that served, or of a later run that
  * took the cache over and ended before it served. All drives hear of a run
- * before it has a cache; if no drive has heard of this run, the drives are
- * older than the cache.
+ * before that run has a cache. If no drive has heard of the cache's run, the
+ * drives are older than the cache.
  */
 static bool check_run(const KeepRun *run, const ArrayRuns *last,
                       const char *path, char *error)
@@ -328,8 +328,9 @@ bool keep_take_over(Keep *k, const char *path, char *error)
 }
 
 /*
- * The process may be killed between any two of the steps. Their order keeps
- * PATH a cache of this run, and any other file without data to write.
+ * The process may be killed between any two of the steps. At each moment the
+ * file PATH is a cache of this run, and each other file has no data that is to
+ * be written.
  */
 bool keep_replace(Keep *k, Keep *left, const char *path, char *error)
 {

@@ -12,10 +12,10 @@
 
 /*
  * The run to which a kept cache belongs. The cache is used only if that run is
- * the last that served, or took over that run's data without serving later.
- * Otherwise the cache is older than the drives; or the drives are older than
- * the cache, because they never heard of its run; or the drives were put back
- * to an earlier time and had another run with that number.
+ * the last that served, or took over that run's data without serving later. Any
+ * other cache is wrong in one of three ways: the drives are newer than the
+ * cache; the drives have never heard of the cache's run; or the drives were put
+ * back to an earlier time and then had another run with that number.
  */
 typedef struct {
     uint64_t number, id; /* of the run, as in ArrayRun */
@@ -34,20 +34,20 @@ typedef struct {
 
 /*
  * Makes an empty cache for this run in the file PATH.new. The caller has the
- * file exclusively until keep_close(), also after it is renamed: another server
- * that is given PATH is refused. An existing PATH.new is emptied, so it must
- * not have other names. False: error is one line.
+ * file exclusively until keep_close(), even after the file is renamed to PATH:
+ * another server that is given PATH is refused. An existing PATH.new is
+ * emptied, so that file must not have other names. False: error is one line.
  */
 bool keep_make(Keep *keep, const char *path, const ArrayLabel *array,
                const KeepRun *run, uint64_t buffers, char *error);
 /*
- * Opens the cache that the last run that served has left, of an array of
+ * Opens the cache that the last run that served has left, for an array of
  * n_pages. keep->base is NULL if that run left none. An empty cache of another
  * run is not opened, as a caller who adopts it would make it the last run's. If
- * the caller recovers a device, such a cache is refused: the last run may have
- * acknowledged data that is neither there nor on the drives. False: the file is
- * not a cache of this array as its drives are; error is one line, and the file
- * is unchanged.
+ * `recovers` is set (the caller recovers a device), such a cache is refused:
+ * the last run may have acknowledged data that is neither there nor on the
+ * drives. False: error is one line, and the file is unchanged; it is no cache
+ * that belongs to this array and to the runs of its drives.
  */
 bool keep_open(Keep *keep, const char *path, const ArrayLabel *array,
                const ArrayRuns *last, uint64_t n_pages, bool recovers,
@@ -66,9 +66,9 @@ bool keep_take_over(Keep *keep, const char *path, char *error);
  */
 bool keep_replace(Keep *keep, Keep *left, const char *path, char *error);
 /*
- * Removes the cache's file PATH if all its data is on the drives. A cache that
- * is still PATH.new has no data, so PATH.new is removed; PATH then is another
- * process's, and stays.
+ * Removes the cache's file PATH if all its data is on the drives. A cache whose
+ * file is still PATH.new has no data, so that file is removed. The file PATH is
+ * then not this run's, and stays.
  */
 void keep_end(Keep *keep, const char *path, bool all_on_drives);
 void keep_close(Keep *keep);

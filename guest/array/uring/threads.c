@@ -48,7 +48,7 @@ typedef struct {
     struct io_uring ring;
     uint64_t woken; /* where the ring reads wake_fd to */
     sem_t begun;
-    char *error;    /* where the thread says why it has no ring */
+    char *error;    /* where the thread writes why it has no ring */
     bool has_ring;
 } Lane;
 
@@ -248,8 +248,8 @@ bool array_threads_sleep(ArrayThreads *t)
     atomic_store(&t->sleeping, true);
     atomic_thread_fence(memory_order_seq_cst);
     /*
-     * A drive's thread that has cleared `sleeping` before this does makes the
-     * eventfd readable, so the caller can sleep: it is woken at once.
+     * A drive's thread that has cleared `sleeping` before the exchange makes
+     * the eventfd readable. The caller can then sleep, as it is woken at once.
      */
     return !anything_done(t) || !atomic_exchange(&t->sleeping, false);
 }

@@ -53,7 +53,10 @@ struct ArrayUring {
 
 /* ---- The core's thread ------------------------------------------------- */
 
-/* Returns the time for a line of the record. Without a record it is 0. */
+/*
+ * Returns the time for the next line of the core's record (../record.h), or 0
+ * if nothing is recorded.
+ */
 static int64_t now_ns(const ArrayUring *u)
 {
     struct timespec now = { 0 };
@@ -248,9 +251,9 @@ static bool make_memory(ArrayUring *u, char *error)
     u->place.memory_bytes = array_memory_bytes(&u->config);
     if (keep) {
         /*
-         * The file gets this run's id as after_id, too. That should be the id
-         * of an earlier run that served, so no other run accepts the file until
-         * this run serves.
+         * The file gets this run's own id as after_id, too, where the id of an
+         * earlier run that served belongs. So no other run accepts the file
+         * until this run serves.
          */
         KeepRun run = { u->drives.runs.heard + 1, u->drives.id, u->drives.id };
 
@@ -297,13 +300,14 @@ static bool write_kept(ArrayUring *u, const Keep *left, char *error)
 }
 
 /*
- * Begins a run. If another run has left a cache, its data is written to the
- * drives after this function. Before that all drives know that this run serves,
- * and the cache is this run's. So wherever this run ends, the next one finds
- * the data; and a drive that misses these writes can be recognised, because it
- * has not heard of this run. The device that served last stays the same, as it
- * misses no data. If there is no cache here, data may be elsewhere and must not
- * become old, so the run does not serve yet.
+ * Begins a run. If an earlier run has left a cache, the caller writes its data
+ * to the drives after this function. Before that, all drives know that this run
+ * serves, and the cache is this run's. So wherever this run ends, the next run
+ * finds the data; and a drive that misses these writes can be recognised,
+ * because it has not heard of this run. The number of the device that served
+ * last stays, as that device misses no data. If there is no cache here, a cache
+ * elsewhere may have data and must not become old, so the run does not serve
+ * yet.
  */
 static bool begin(ArrayUring *u, Keep *left, char *error)
 {
@@ -496,7 +500,7 @@ static void free_memory(ArrayUring *u)
     if (u->keep.base) {
         /*
          * If the array has not served, PATH stays: a server that recovers still
-         * needs the cache that is there.
+         * needs the cache in that file.
          */
         keep_end(&u->keep, u->options.keep,
                  u->serves && array_quiet(u->array, why) &&

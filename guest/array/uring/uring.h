@@ -31,8 +31,8 @@ typedef struct {
      */
     const char *keep;
     /*
-     * True: the caller goes on where a killed process ended. Writes that it had
-     * acknowledged may be only in the file `keep`.
+     * True: the caller goes on where a killed process ended. Writes that the
+     * killed process had acknowledged may be only in the file `keep`.
      */
     bool recovers;
     /*
@@ -52,9 +52,9 @@ typedef struct {
 } ArrayUringOptions;
 
 /*
- * Makes an array. The drives belong to the array from this call on; they are
- * closed with it, and also if it cannot be made. NULL: error is one line. The
- * thread that calls this calls all functions below.
+ * Makes an array. The drives belong to the array from this call on: the array
+ * closes them when it is freed, or when it cannot be made. NULL: error is one
+ * line. The thread that calls this calls all functions below.
  */
 ArrayUring *array_uring_new(ArrayDrives *drives,
                             const ArrayUringOptions *options, char *error);
@@ -95,8 +95,8 @@ void array_uring_submit(ArrayUring *uring, ArrayRequest *request);
  */
 void array_uring_run(ArrayUring *uring);
 /*
- * Submits all I/O; returns when a drive's I/O or a command of the caller has
- * ended. I/O that results from that is submitted by the next call, together
+ * Submits all I/O, and returns when a drive's I/O or a command of the caller
+ * has ended. The next call submits I/O that results from these ends, together
  * with the caller's commands, which saves a system call.
  */
 void array_uring_wait(ArrayUring *uring);
