@@ -156,9 +156,9 @@ typedef struct {
 } ScarpVictimOps;
 
 /*
- * The answer of a pacing: whose command goes next at a die. While a waiter that
- * depends on a collection is owed the turn, flow treats TURN_HOST as TURN_GC
- * (flow/pick.c).
+ * The answer of a pacing: whose command goes next at a die. If reads have
+ * passed a command that depends on a collection as often as they may, flow
+ * takes TURN_HOST as TURN_GC (flow/pick.c).
  */
 typedef enum {
     TURN_HOST, /* the host's; a collection's if no other can run */
@@ -175,8 +175,8 @@ typedef struct {
     bool instant; /* collections take no time */
     /*
      * Called before the die chooses its next command: starts collections that
-     * are due. If a collection makes a page for a program that waits, it must
-     * run to its end without waiting for a grant.
+     * are due. A collection that frees a page for a waiting program must run to
+     * its end without waiting for a grant.
      */
     void (*check)(ScarpDrive *drive, uint32_t die);
     /*

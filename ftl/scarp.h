@@ -103,7 +103,7 @@ typedef enum {
     SCARP_CAUSE_LINK,             /* host link: transfer and waiting for it */
     SCARP_CAUSE_HOST_QUEUE,       /* no free slot, or others were picked */
     SCARP_CAUSE_BUFFER_FULL,      /* no room in the write buffer */
-    SCARP_CAUSE_ORDER,            /* waits for other data: full page, flush */
+    SCARP_CAUSE_ORDER,            /* waits for data: to fill a page, to flush */
     SCARP_CAUSE_DIE_HOST_READ,    /* die busy with another host read */
     SCARP_CAUSE_DIE_HOST_PROGRAM, /* die busy with another host program */
     SCARP_CAUSE_DIE_GC_READ,
@@ -268,7 +268,7 @@ const char *scarp_drive_scheme(const ScarpDrive *drive);
  * Switches to another scheme from the next GC decision on. The switch happens
  * at the time of the last scarp_run(). The time of the next event may change,
  * and commands may have completed, so call scarp_reap(). If the drive has the
- * same choices with equal parameters already, the policies keep what they know.
+ * same choices with equal parameters already, its policies keep their states.
  * False, with *error set: nothing has changed.
  */
 bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
@@ -600,10 +600,11 @@ const ScarpStats *scarp_stats(const ScarpDrive *drive);
 uint64_t scarp_media_written_bytes(const ScarpDrive *drive);
 uint64_t scarp_media_erased_bytes(const ScarpDrive *drive);
 /*
- * Health. scarp_spare_percent(): blocks that can still be set aside, in percent
- * of those at first, in the plane with the fewest. scarp_used_percent(): mean
- * erases of a block, in percent of nand.endurance_erases; 0 if that key is 0.
- * Each call looks at all planes or blocks, so call it rarely.
+ * Health. scarp_spare_percent(): how many blocks may still go bad, in percent
+ * of those that could go bad at first, in the plane with the lowest percentage.
+ * scarp_used_percent(): mean erases of a block, in percent of
+ * nand.endurance_erases; 0 if that key is 0. Each call looks at all planes or
+ * blocks, so call it rarely.
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive);
 uint32_t scarp_used_percent(const ScarpDrive *drive);

@@ -46,7 +46,7 @@ struct FlashCmd {
     int64_t arrived_ns;  /* in the drive's time */
     bool has_data;
     bool has_room;       /* the command counts in admit.room_used */
-    bool leftover;       /* range is in flash->admit.leftovers */
+    bool leftover;       /* cancelled: in admit.leftovers */
     IntervalTreeNode range;
     FlashCmdList blocked; /* commands that wait for this leftover's end */
     FlashCmdList *list;  /* the list with this command: inside, or waiting */
@@ -59,7 +59,7 @@ struct FlashCmd {
  * record.
  */
 typedef struct {
-    FlashCmd *free;         /* unused, with their bounce buffers */
+    FlashCmd *free;         /* unused records, and their bounce buffers */
     uint64_t buffer_bytes;  /* sum of all bounce buffers, used and unused */
     FlashCmdList inside;    /* commands that the engine or a ring has */
     FlashCmdList waiting;   /* commands that found the ring full */

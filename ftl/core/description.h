@@ -75,7 +75,7 @@ typedef struct {
     uint64_t channel_mts;  /* 10^6 bytes a second on an 8-bit bus */
     /* [nand] Switches are 0 or 1. */
     uint64_t cell_bits;         /* bits of a cell: 1 SLC, 2 MLC, 3 TLC, 4 QLC */
-    uint64_t layers; /* layers of a block; tR, tPROG change linearly */
+    uint64_t layers; /* tR, tPROG change linearly over a block's layers */
     uint64_t layer_fastest_permille; /* factor of the first layer's times */
     uint64_t layer_slowest_permille; /* factor of the last layer's times */
     /* commands of the host on planes of a die run together */
@@ -108,7 +108,7 @@ typedef struct {
     uint64_t buffer_bytes; /* write buffer; 0: writes end on flash */
     uint64_t plp_bytes;    /* buffered bytes that stored energy saves */
     uint64_t reads_first;  /* a die's reads go before its programs */
-    uint64_t reads_first_limit; /* reads that go before a waiting program */
+    uint64_t reads_first_limit; /* reads before a waiting program, at most */
     uint64_t gc_first_on_channel;
     /* [ftl] */
     uint64_t unit_bytes;   /* mapping unit; 0: a page */

@@ -195,7 +195,7 @@ static bool check_demand(const ScarpDescription *d, GError **error)
 /*
  * Checks over-provisioning: GC must always be able to reach the trigger's
  * number of free blocks in each plane, even if the host has filled the drive.
- * Invalid units count only where GC can get at them: a block with less than
+ * Invalid units count only where GC can get at them: a block with fewer than
  * scarp_gain_pages() invalid pages is never collected.
  */
 static bool check_over_provisioning(const ScarpDescription *d, GError **error)

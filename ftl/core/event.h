@@ -43,8 +43,8 @@ G_STATIC_ASSERT(SCARP_EVENTS_LANES == SCARP_HEAD_HALF);
 
 /*
  * An event's place in the tree: its time in the upper 64 bits, and in the lower
- * ones a number that grows with each event set. So equal times come in the
- * order in which they were set.
+ * 64 bits a number that grows with each event set. So events of one time come
+ * in the order in which they were set.
  */
 typedef unsigned __int128 ScarpEventKey;
 
@@ -84,15 +84,15 @@ void scarp_events_init(ScarpEvents *events, uint32_t n_far);
 void scarp_events_clear(ScarpEvents *events);
 
 /*
- * Sets when the source's event comes, instead of the one it has.
- * SCARP_TIME_NEVER removes the source's event.
+ * Sets the time of the source's event, and replaces the event that the source
+ * has. SCARP_TIME_NEVER removes the source's event.
  */
 void scarp_events_set(ScarpEvents *events, uint32_t source, int64_t time_ns);
 void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns);
 /*
- * Sets when the source's event comes, and puts the event into a lane. If it
- * comes before the last event of the lane, it goes into the tree, which takes
- * longer.
+ * Sets the time of the source's event, and appends the event to a lane. An
+ * event that comes before the last one of the lane goes into the tree, which
+ * takes longer.
  */
 void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
                            int64_t time_ns);

@@ -25,10 +25,6 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.by_dies_per_channel = scarp_divisor(d->chips_per_channel *
                                             d->dies_per_chip);
     geo.by_planes = scarp_divisor(geo.n_planes);
-    /*
-     * each plane has equally many units, so that striping fills all planes
-     * evenly
-     */
     geo.translation_blocks = scarp_translation_blocks(d);
     geo.recovery_blocks = scarp_recovery_blocks(d);
     geo.kept_blocks = geo.translation_blocks + geo.recovery_blocks;
@@ -36,6 +32,10 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.not_full_blocks = scarp_blocks_not_full(d);
     geo.translation_shift = geo.unit_shift -
                             __builtin_ctz(SCARP_MAP_ENTRY_BYTES);
+    /*
+     * each plane has equally many units, so that striping fills all planes
+     * evenly
+     */
     geo.mapped_units = scarp_plane_pages(d) * geo.n_planes *
                        geo.units_per_page;
     geo.logical_units = geo.mapped_units;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /*
- * Returns memory for a table, not initialised, that begins at a line of the
+ * Returns uninitialised memory for a table, aligned to a line of the
  * processor's cache. NULL if there is not enough memory.
  */
 void *scarp_table_new(uint64_t bytes);
@@ -28,8 +28,8 @@ uint32_t *scarp_table_none(uint64_t n, GError **error);
 void scarp_table_free(void *table);
 
 /*
- * Returns how much physical memory this computer has. Linux may grant more than
- * that (overcommitment), but kills the process when it fills it.
+ * Returns how much physical memory this computer has. Linux may grant a process
+ * more than that (overcommitment), but kills a process that uses more.
  */
 uint64_t scarp_memory_physical_bytes(void);
 

@@ -237,8 +237,8 @@ static inline uint32_t scarp_hold_source(const ScarpDrive *drive)
 }
 
 /*
- * Sets when the source's event comes, instead of the one it has.
- * SCARP_TIME_NEVER removes the source's event.
+ * Sets the time of the source's event, and replaces the event that the source
+ * has. SCARP_TIME_NEVER removes the source's event.
  */
 static inline void scarp_event_set(ScarpDrive *drive, uint32_t source,
                                    int64_t time_ns)
@@ -247,7 +247,7 @@ static inline void scarp_event_set(ScarpDrive *drive, uint32_t source,
 }
 
 /*
- * Sets when the source's event comes, and puts the event into a lane
+ * Sets the time of the source's event, and puts the event into a lane
  * (core/event.h): a list of events that mostly come in the order in which they
  * are set.
  */

@@ -14,7 +14,7 @@
 
 typedef struct {
     void *free;        /* the first of the free records */
-    size_t bytes;      /* size of a record, a multiple or a part of a line */
+    size_t bytes;      /* a multiple or a part of a cache line */
     GPtrArray *chunks;
 } ScarpPool;
 

@@ -14,10 +14,10 @@ static uint64_t units_of_page(const ScarpDescription *d)
 
 /*
  * Returns the blocks for translation units (parts of the mapping, written with
- * ftl.mapping=demand): room for one and a half times the units of a plane, and
- * two more blocks. The last page of each block is not counted, because GC may
- * never reach stale units there. Of the two blocks, one is open for new units
- * and one for units that GC moves.
+ * ftl.mapping=demand): room for one and a half times the translation units of a
+ * plane, and two more blocks. In each block, units_of_page() - 1 units are not
+ * counted: GC never collects a block that has fewer stale units than a page. Of
+ * the two blocks, one is open for new units and one for units that GC moves.
  */
 uint64_t scarp_translation_blocks(const ScarpDescription *d)
 {

@@ -27,8 +27,9 @@ typedef struct {
 } CutsDrive;
 
 /*
- * Makes the drive, with its clock at the time at which the run began. judged: d
- * also follows the contract, and must not be moved in memory.
+ * Makes the drive, with its clock at the time at which the run began. If
+ * `judged` is set, d also follows NVMe's contract (replay/contract.h), and must
+ * not be moved in memory.
  */
 bool cuts_drive_begin(CutsDrive *d, const RerunRecord *record,
                       const ScarpConfig *config, bool judged, GError **error);

@@ -23,8 +23,9 @@ void cuts_look(CutsDrive *d, CutsLook *look);
 void cuts_look_clear(CutsLook *look);
 
 /*
- * Writes the contents to a sparse file NAME.raw in the folder, if there is
- * none. False, with *error set: the file could not be written.
+ * Writes the contents to a sparse file NAME.raw in the folder, where NAME is
+ * look->name, unless that file exists. False, with *error set: the file could
+ * not be written.
  */
 bool cuts_look_keep(const CutsDrive *d, const CutsLook *look,
                     const char *folder, GError **error);

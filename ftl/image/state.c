@@ -219,8 +219,9 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         }
     }
     /*
-     * GC's victim lists have all blocks of equally many valid units, in an
-     * order of their own. They are saved after the list of full blocks.
+     * GC's victim lists have the full blocks, too: a list for each number of
+     * valid units, in an order of its own. These lists are saved after the list
+     * of full blocks.
      */
     at = SCARP_NONE;
     for (uint32_t i = 0; i < n && !visit->problem; i++) {

@@ -179,7 +179,7 @@ static void range_of(const ScarpContract *contract, const ScarpCmd *cmd,
     }
 }
 
-/* True when the command of the version had ended before that moment. */
+/* True when the command that wrote the version had ended before `moment`. */
 static bool is_over(const ScarpContract *contract, const Version *version,
                     uint64_t moment)
 {

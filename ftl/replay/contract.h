@@ -36,7 +36,8 @@ void scarp_contract_free(ScarpContract *contract);
 
 /*
  * Begins the contract anew. found[sector] is the id of the write whose contents
- * are there and durable; 0: none. The caller may use any other id again.
+ * are there and durable; 0: none. The caller may use any id again that is not
+ * in found.
  */
 void scarp_contract_begin(ScarpContract *contract, const uint32_t *found);
 

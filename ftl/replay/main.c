@@ -451,8 +451,8 @@ static void warn(const char *text)
 }
 
 /*
- * Warns of odd times that came more than once. The first of each kind had a
- * warning of its own.
+ * Warns of the number of requests whose times go back or jump ahead, if there
+ * was more than one. The first of each kind had a warning of its own.
  */
 static void warn_of_times(const Workload *workload)
 {

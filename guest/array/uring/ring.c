@@ -19,9 +19,9 @@ static bool failed(char *error, const char *what, int code)
 }
 
 /*
- * Makes a ring that only one thread uses. That thread takes ends when it asks
- * for them, so the kernel need not interrupt the thread for each. An older
- * kernel refuses these flags; the ring is then made without them.
+ * Makes a ring that only one thread uses. That thread takes completions only
+ * when it asks for them, so the kernel need not interrupt the thread for each.
+ * An older kernel refuses these flags; the ring is then made without them.
  */
 static int make(struct io_uring *ring, unsigned entries)
 {
