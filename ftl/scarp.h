@@ -273,6 +273,12 @@ const char *scarp_drive_scheme(const ScarpDrive *drive);
  */
 bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
                             const char *params, GError **error);
+/*
+ * True when scarp_drive_set_scheme() would switch to the scheme. False, with
+ * *error set: it would refuse. Nothing changes in either case.
+ */
+bool scarp_drive_may_set_scheme(ScarpDrive *drive, const char *scheme,
+                                const char *params, GError **error);
 
 /*
  * Returns a list of the schemes: name, axis and source of each, what it needs

@@ -22,6 +22,8 @@
  * after it is left for the commands that have begun by then.
  */
 #define FLASH_TIME_LAST (SCARP_TIME_LAST / 2)
+/* The default of a property that is a time. */
+#define FLASH_NS_UNSET UINT64_MAX
 
 typedef struct FlashCmd FlashCmd;
 typedef struct FlashRealtime FlashRealtime;
@@ -93,6 +95,9 @@ typedef struct {
 typedef struct {
     char *name;             /* the property "scheme" of the command line */
     char *params;           /* the property "params" of the command line */
+    char *switch_to;        /* the scheme of the switch at an instant, or NULL */
+    uint64_t switch_at_ns;  /* that instant; FLASH_NS_UNSET: none */
+    QEMUTimer *switch_timer; /* makes that switch; NULL: none */
     char *running;          /* the running scheme, as it was asked for */
     char *refusal;          /* why the last switch was refused, or NULL */
     int64_t switched_ns;
@@ -254,6 +259,16 @@ void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart);
 char *flash_scheme_text(const char *scheme, const char *params);
 bool flash_scheme_switch(NvmeFlash *flash, const char *text, Error **errp);
 size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size);
+/*
+ * Checks the properties of the switch at an instant, once the drive is made.
+ * False, with *errp set: they are not allowed, or the drive would refuse.
+ */
+bool flash_scheme_check(NvmeFlash *flash, bool realtime, Error **errp);
+/* Starts the timer of the switch at an instant, if one is asked for. */
+void flash_scheme_init(NvmeFlash *flash);
+/* Drops a switch that is yet to come, as the guest is gone. */
+void flash_scheme_stop(NvmeFlash *flash);
+void flash_scheme_clear(NvmeFlash *flash);
 
 /* ---- Functions of flash-health.c ----------------------------------------- */
 void flash_health_look(NvmeFlash *flash);

@@ -4,12 +4,17 @@
  * A scheme is named by "NAME" or "NAME:KEY=VALUE,..."; ";" may stand for ",".
  * When a scheme was refused, vendor log page 0xCB has the reason.
  *
+ * A switch at an instant (the properties switch-at-ns and switch-to) is made by
+ * a timer of the virtual clock: it costs the guest no instruction, so until the
+ * instant the guest's run is the run without the switch.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/cutils.h"
 #include "qapi/error.h"
+#include "qemu/error-report.h"
 #include "flash-int.h"
 
 enum { SCHEME_PAGE_VERSION = 1 };
@@ -36,28 +41,40 @@ char *flash_scheme_text(const char *scheme, const char *params)
                   : g_strdup(scheme);
 }
 
+/*
+ * Returns the scheme's name; *params is set to its parameters, or to NULL. Both
+ * are in text, which is changed.
+ */
+static const char *split_scheme(char *text, char **params)
+{
+    *params = strchr(text, ':');
+    if (*params) {
+        *(*params)++ = '\0';
+        g_strdelimit(*params, ";", ',');
+    }
+    return text;
+}
+
 static bool switch_scheme(NvmeFlash *flash, const char *text, GError **error)
 {
-    g_auto(GStrv) part = g_strsplit(text, ":", 2);
-    const char *params = part[0] ? part[1] : NULL;
+    g_autofree char *copy = g_strdup(text);
+    char *params;
+    const char *name = split_scheme(copy, &params);
     int64_t now_ns;
     bool ok;
 
-    if (params) {
-        g_strdelimit(part[1], ";", ',');
-    }
     nvme_flash_lock(flash);
     now_ns = nvme_flash_now_ns(flash);
     scarp_run(flash->drive, now_ns);
-    ok = scarp_drive_set_scheme(flash->drive, part[0] ?: "", params, error);
+    ok = scarp_drive_set_scheme(flash->drive, name, params, error);
     if (ok) {
         flash_log_scheme(flash->logs.log, scarp_now_ns(flash->drive),
-                         flash_port_submitted(flash->port), part[0], params);
+                         flash_port_submitted(flash->port), name, params);
     }
     nvme_flash_unlock(flash);
     if (ok) {
         g_free(flash->scheme.running);
-        flash->scheme.running = flash_scheme_text(part[0], params);
+        flash->scheme.running = flash_scheme_text(name, params);
         flash->scheme.switched_ns = now_ns;
     }
     /* the new scheme may have work before the next command */
@@ -131,4 +148,73 @@ size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size)
         memcpy(buf, &page, MIN(size, sizeof(page)));
     }
     return sizeof(page);
+}
+
+/* ---- A switch at an instant ---------------------------------------------- */
+
+bool flash_scheme_check(NvmeFlash *flash, bool realtime, Error **errp)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = g_strdup(flash->scheme.switch_to);
+    const char *name;
+    char *params;
+
+    if (!text && flash->scheme.switch_at_ns == FLASH_NS_UNSET) {
+        return true;
+    }
+    if (!text || flash->scheme.switch_at_ns == FLASH_NS_UNSET) {
+        error_setg(errp, "switch-at-ns, switch-to: one needs the other");
+        return false;
+    }
+    if (realtime) {
+        error_setg(errp, "switch-at-ns: excludes clock=realtime, on which no "
+                   "two runs are equal until an instant");
+        return false;
+    }
+    if (flash->scheme.switch_at_ns > FLASH_TIME_LAST) {
+        error_setg(errp, "switch-at-ns: %" PRIu64 " is out of range; allowed "
+                   "are 0 to %" PRId64, flash->scheme.switch_at_ns,
+                   FLASH_TIME_LAST);
+        return false;
+    }
+    name = split_scheme(text, &params);
+    if (!scarp_drive_may_set_scheme(flash->drive, name, params, &error)) {
+        error_setg(errp, "%s", error->message);
+        return false;
+    }
+    return true;
+}
+
+static void switch_cb(void *opaque)
+{
+    NvmeFlash *flash = opaque;
+    Error *err = NULL;
+
+    if (!flash->stopped && !flash_time_is_over(flash) &&
+        !flash_scheme_switch(flash, flash->scheme.switch_to, &err)) {
+        error_reportf_err(err, "nvme-flash: switch-to: ");
+    }
+}
+
+void flash_scheme_init(NvmeFlash *flash)
+{
+    if (flash->scheme.switch_to) {
+        flash->scheme.switch_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, switch_cb,
+                                                  flash);
+        timer_mod(flash->scheme.switch_timer, flash->scheme.switch_at_ns);
+    }
+}
+
+void flash_scheme_stop(NvmeFlash *flash)
+{
+    if (flash->scheme.switch_timer) {
+        timer_del(flash->scheme.switch_timer);
+    }
+}
+
+void flash_scheme_clear(NvmeFlash *flash)
+{
+    g_clear_pointer(&flash->scheme.running, g_free);
+    g_clear_pointer(&flash->scheme.refusal, g_free);
+    g_clear_pointer(&flash->scheme.switch_timer, timer_free);
 }

@@ -24,7 +24,6 @@
 #define EXIT_LAW_BROKEN 4
 
 #define AGE_SEED_UNSET UINT64_MAX
-#define NS_UNSET UINT64_MAX
 
 static uint32_t block_bytes(const NvmeNamespace *ns)
 {
@@ -277,6 +276,7 @@ static void flash_shutdown(Notifier *notifier, void *data)
     }
     flash->stopped = true;
     flash_power_stop(flash);
+    flash_scheme_stop(flash);
     if (flash->realtime) {
         flash_realtime_pause(flash->realtime);
     } else {
@@ -481,7 +481,7 @@ static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
 static bool realtime_ns(bool realtime, const char *name, uint64_t *ns,
                         uint64_t otherwise, uint64_t most, Error **errp)
 {
-    if (*ns == NS_UNSET) {
+    if (*ns == FLASH_NS_UNSET) {
         *ns = otherwise;
     } else if (!realtime) {
         error_setg(errp, "%s: needs clock=realtime", name);
@@ -557,9 +557,9 @@ static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
                    "0 to %d", flash->priority, FLASH_THREAD_MAX_PRIORITY);
         return false;
     }
-    /* NS_UNSET stays in spin_ns: the thread has a default of its own */
+    /* FLASH_NS_UNSET stays in spin_ns: the thread has a default of its own */
     return flash_check_core(flash, errp) &&
-           realtime_ns(realtime, "spin-ns", &flash->spin_ns, NS_UNSET,
+           realtime_ns(realtime, "spin-ns", &flash->spin_ns, FLASH_NS_UNSET,
                        flash->priority ? FLASH_THREAD_PRIORITY_SPIN_NS
                                        : NANOSECONDS_PER_SECOND, errp) &&
            realtime_ns(realtime, "lateness-bound-ns",
@@ -615,7 +615,8 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         error_setg(errp, "%s", error->message);
         return;
     }
-    if (!flash_power_check(flash, errp) || !flash_age(flash, errp)) {
+    if (!flash_power_check(flash, errp) || !flash_age(flash, errp) ||
+        !flash_scheme_check(flash, realtime, errp)) {
         goto fail;
     }
     flash->logs.log = flash_log_open(flash->logs.commands,
@@ -656,6 +657,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
                                     flash);
     }
     flash_power_init(flash);
+    flash_scheme_init(flash);
     flash->scheme.running = flash_scheme_text(config.scheme, config.params);
     flash->shutdown.notify = flash_shutdown;
     qemu_register_shutdown_notifier(&flash->shutdown);
@@ -685,6 +687,7 @@ static void nvme_flash_unrealize(DeviceState *dev)
         flash->realtime = NULL;
     }
     flash_power_clear(flash);
+    flash_scheme_clear(flash);
     nvme_flash_free_cmds(flash);
     flash_log_close(flash->logs.log);
     flash_port_free(flash->port);
@@ -693,8 +696,6 @@ static void nvme_flash_unrealize(DeviceState *dev)
     g_slist_free(flash->namespaces);
     flash->namespaces = NULL;
     g_clear_pointer(&flash->spare_warned, g_slist_free);
-    g_clear_pointer(&flash->scheme.running, g_free);
-    g_clear_pointer(&flash->scheme.refusal, g_free);
 }
 
 static char *nvme_flash_get_stats(Object *obj, Error **errp)
@@ -760,6 +761,9 @@ static const Property nvme_flash_props[] = {
     DEFINE_PROP_STRING("image", NvmeFlash, image),
     DEFINE_PROP_STRING("scheme", NvmeFlash, scheme.name),
     DEFINE_PROP_STRING("params", NvmeFlash, scheme.params),
+    DEFINE_PROP_UINT64("switch-at-ns", NvmeFlash, scheme.switch_at_ns,
+                       FLASH_NS_UNSET),
+    DEFINE_PROP_STRING("switch-to", NvmeFlash, scheme.switch_to),
     DEFINE_PROP_STRING("overrides", NvmeFlash, overrides),
     DEFINE_PROP_UINT64("seed", NvmeFlash, seed, 1),
     DEFINE_PROP_STRING("clock", NvmeFlash, clock),
@@ -777,8 +781,8 @@ static const Property nvme_flash_props[] = {
     DEFINE_PROP_UINT64("trace-for-ns", NvmeFlash, logs.trace_for_ns, 0),
     DEFINE_PROP_STRING("lateness-log", NvmeFlash, logs.lateness),
     DEFINE_PROP_UINT64("lateness-bound-ns", NvmeFlash, lateness_bound_ns,
-                       NS_UNSET),
-    DEFINE_PROP_UINT64("spin-ns", NvmeFlash, spin_ns, NS_UNSET),
+                       FLASH_NS_UNSET),
+    DEFINE_PROP_UINT64("spin-ns", NvmeFlash, spin_ns, FLASH_NS_UNSET),
     DEFINE_PROP_INT32("cpu", NvmeFlash, cpu, -1),
     DEFINE_PROP_UINT32("priority", NvmeFlash, priority, 0),
     DEFINE_PROP_BOOL("x-virtual-queues", NvmeFlash, virtual_queues, true),

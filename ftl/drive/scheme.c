@@ -454,12 +454,50 @@ static bool equal_schemes(const ScarpScheme *a, const ScarpScheme *b)
     return true;
 }
 
+/*
+ * Makes the scheme for the running drive. False, with *error set: there is no
+ * such scheme, or a running drive cannot switch to it.
+ */
+static bool running_scheme(ScarpScheme *scheme, ScarpDrive *drive,
+                           const char *name, const char *params,
+                           GError **error)
+{
+    if (!scarp_scheme_init(scheme, drive, name, params, error)) {
+        return false;
+    }
+    if (scheme->alloc->early == drive->scheme.alloc->early) {
+        return true;
+    }
+    /*
+     * With early allocation a buffered unit has a plane at once. With late
+     * (dynamic) allocation it gets one only when its page is programmed. Units
+     * that wait in a running drive cannot be changed from one to the other.
+     */
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                "scheme=%s: a running drive keeps its kind of write "
+                "allocation (%s)", name, drive->scheme.alloc->policy.name);
+    scarp_scheme_clear(scheme, drive);
+    return false;
+}
+
+bool scarp_drive_may_set_scheme(ScarpDrive *drive, const char *name,
+                                const char *params, GError **error)
+{
+    ScarpScheme scheme;
+
+    if (!running_scheme(&scheme, drive, name, params, error)) {
+        return false;
+    }
+    scarp_scheme_clear(&scheme, drive);
+    return true;
+}
+
 bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
                             const char *params, GError **error)
 {
     ScarpScheme scheme;
 
-    if (!scarp_scheme_init(&scheme, drive, name, params, error)) {
+    if (!running_scheme(&scheme, drive, name, params, error)) {
         return false;
     }
     if (equal_schemes(&scheme, &drive->scheme)) {
@@ -469,19 +507,6 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
         scheme.name = g_strdup(drive->scheme.name);
         scarp_scheme_clear(&scheme, drive);
         return true;
-    }
-    if (scheme.alloc->early != drive->scheme.alloc->early) {
-        /*
-         * With early allocation a buffered unit has a plane at once. With late
-         * (dynamic) allocation it gets one only when its page is programmed.
-         * Units that wait in a running drive cannot be changed from one to the
-         * other.
-         */
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
-                    "scheme=%s: a running drive keeps its kind of write "
-                    "allocation (%s)", name, drive->scheme.alloc->policy.name);
-        scarp_scheme_clear(&scheme, drive);
-        return false;
     }
     scarp_scheme_clear(&drive->scheme, drive);
     drive->scheme = scheme;

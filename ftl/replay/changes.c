@@ -95,7 +95,8 @@ bool change_is_due(const Change *change, uint64_t sent, int64_t event_ns,
                    int64_t next_ns)
 {
     return event_ns > change->time_ns &&
-           (next_ns > change->time_ns || sent >= change->next_command);
+           (next_ns > change->time_ns ||
+            (next_ns == change->time_ns && sent >= change->next_command));
 }
 
 bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,

@@ -32,7 +32,9 @@ GArray *changes_read(const char *path, GError **error);
 /*
  * True when the change comes before the next event, at event_ns, and the next
  * command, at next_ns. `sent` commands have been submitted. At one time events
- * come first, then the commands that were submitted before the change.
+ * come first, then the commands that were submitted before the change. A command
+ * of an earlier time comes first whatever the log says of numbers: change_fits()
+ * then refuses the log.
  */
 bool change_is_due(const Change *change, uint64_t sent, int64_t event_ns,
                    int64_t next_ns);

@@ -11,22 +11,25 @@ typedef struct {
     guint row;
 } Flying;
 
-bool rerun_begin(Rerun *r, const RerunRecord *record,
-                 const ScarpConfig *config, GError **error)
+bool rerun_begin_on(Rerun *r, const RerunRecord *record, ScarpDrive *drive,
+                    bool stores, GError **error)
 {
-    *r = (Rerun) { .record = record, .exact = true,
-                   .stores = config->store_data };
-    r->drive = scarp_drive_new(config, error);
-    if (!r->drive) {
-        return false;
-    }
-    r->flying = g_ptr_array_new();
-    r->idle = g_ptr_array_new();
+    *r = (Rerun) { .record = record, .drive = drive, .exact = true,
+                   .stores = stores, .flying = g_ptr_array_new(),
+                   .idle = g_ptr_array_new() };
     if (!rerun_record_fits(record, r->drive, error)) {
         rerun_end(r);
         return false;
     }
     return true;
+}
+
+bool rerun_begin(Rerun *r, const RerunRecord *record,
+                 const ScarpConfig *config, GError **error)
+{
+    ScarpDrive *drive = scarp_drive_new(config, error);
+
+    return drive && rerun_begin_on(r, record, drive, config->store_data, error);
 }
 
 static void free_flying(gpointer flying, gpointer unused G_GNUC_UNUSED)

@@ -43,6 +43,13 @@ typedef struct {
  */
 bool rerun_begin(Rerun *r, const RerunRecord *record,
                  const ScarpConfig *config, GError **error);
+/*
+ * Begins on a drive that is there already, at the time at which the run began;
+ * it is freed with the run, also if the call fails. stores: its writes have
+ * their bytes. False and *error set: it cannot take the run's commands.
+ */
+bool rerun_begin_on(Rerun *r, const RerunRecord *record, ScarpDrive *drive,
+                    bool stores, GError **error);
 void rerun_end(Rerun *r);
 
 /* Sets the callbacks from now on. */

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "why/branch.h"
+#include "why/strip.h"
 #include "flow/ops.h"
 #include "rerun/text.h"
 #include "timeline.h"
@@ -46,6 +47,7 @@ typedef struct {
     FILE *cmd_log, *gc_log, *trace;
     ScarpTimeline *timeline;
     ScarpObserver shown; /* the timeline's observer, or an empty one */
+    WhyStrip strip;
 } Branch;
 
 const char *why_kind_name(WhyKind kind)
@@ -133,7 +135,10 @@ static void flash_phase(void *opaque, const ScarpFlashOp *op)
 {
     Branch *b = opaque;
 
-    b->shown.flash_phase(b->shown.opaque, op);
+    why_strip_add(&b->strip, op);
+    if (b->shown.flash_phase) {
+        b->shown.flash_phase(b->shown.opaque, op);
+    }
 }
 
 static void gc_granted(void *opaque, const ScarpGcGrant *grant)
@@ -238,6 +243,37 @@ static void close_files(Branch *b, char **fault)
     close_file(b->cmd_log, "--logs", fault);
     close_file(b->gc_log, "--logs", fault);
     close_file(b->trace, "-o", fault);
+}
+
+/* ---- The strip ---------------------------------------------------------- */
+
+/* The die is that of the chain, or of the first command asked for. */
+static void begin_strip(Branch *b)
+{
+    const WhyEpisode *episode = b->episode;
+    uint32_t die = episode->chain >= 0
+        ? g_array_index(b->survey->chains, WhyChain, episode->chain).die
+        : g_array_index(episode->asked, WhyAsked, 0).die;
+
+    if (die != WHY_NOWHERE) {
+        why_strip_begin(&b->strip, die, episode->at_ns);
+    }
+}
+
+/* Until the commands asked for have ended, in fact and in the branch. */
+static void tell_strip(const Branch *b, FILE *out)
+{
+    int64_t until_ns = 0;
+
+    for (guint i = 0; i < b->episode->asked->len; i++) {
+        guint row = g_array_index(b->episode->asked, WhyAsked, i).row;
+
+        until_ns = MAX(until_ns,
+                       rerun_row(b->run->record, row)->cmd.complete_ns);
+        until_ns = MAX(until_ns, b->row[row - b->first].complete_ns);
+    }
+    fputs(", \"strip\": ", out);
+    why_strip_tell(&b->strip, until_ns, out);
 }
 
 /* ---- Running ------------------------------------------------------------ */
@@ -452,7 +488,11 @@ void why_branch(Rerun *run, const WhyEpisode *episode, const WhyBranch *branch,
     set_rows(&b);
     open_files(&b, branch, how, number, &fault);
     observer.cmd_done = b.shown.cmd_done ? cmd_done : NULL;
-    observer.flash_phase = b.shown.flash_phase ? flash_phase : NULL;
+    if (how->strips) {
+        begin_strip(&b);
+    }
+    observer.flash_phase = b.shown.flash_phase || b.strip.slices ? flash_phase
+                                                                 : NULL;
     observer.gc_granted = b.shown.gc_granted ? gc_granted : NULL;
     scarp_set_observer(run->drive, &observer);
     rerun_listen(run, (RerunListener) { submitted, ended, &b });
@@ -466,7 +506,11 @@ void why_branch(Rerun *run, const WhyEpisode *episode, const WhyBranch *branch,
     rerun_text(out, branch->text);
     if (!fault) {
         tell(&b, out);
+        if (how->strips) {
+            tell_strip(&b, out);
+        }
     }
+    why_strip_clear(&b.strip);
     fputs(", \"error\": ", out);
     rerun_text(out, fault);
     fputs("}\n", out);

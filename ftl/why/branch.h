@@ -42,6 +42,7 @@ typedef struct {
     const WhySurvey *survey;
     const char *logs;  /* folder for the branches' logs, or NULL */
     const char *trace; /* start of the paths of timelines, or NULL */
+    bool strips;       /* each line has a strip of the die in question */
 } WhyHow;
 
 /*

@@ -22,7 +22,7 @@ static char *description, *scheme, *params, *image, *cmd_log, *changes_path,
             *at_text, *logs, *trace;
 static char **overrides, **orders, **schemes, **larger, **stopped;
 static int64_t seed = 1, slowest, jobs = 1, from_ns, to_ns = SCARP_TIME_LAST;
-static gboolean version;
+static gboolean version, strips;
 
 static const GOptionEntry entries[] = {
     { "cmd-log", 0, 0, G_OPTION_ARG_FILENAME, &cmd_log, "of the run", "FILE" },
@@ -61,6 +61,8 @@ static const GOptionEntry entries[] = {
       "a folder for the branches' command logs and GC logs", "DIR" },
     { "trace", 0, 0, G_OPTION_ARG_FILENAME, &trace,
       "timelines of the branches, FILE.1 and so on, to be joined", "FILE" },
+    { "strips", 0, 0, G_OPTION_ARG_NONE, &strips,
+      "what the die in question did, in each branch", NULL },
     { "jobs", 'j', 0, G_OPTION_ARG_INT64, &jobs, "processes (1)", "N" },
     { "version", 0, 0, G_OPTION_ARG_NONE, &version, "of the engine", NULL },
     G_OPTION_ENTRY_NULL
@@ -185,8 +187,8 @@ static bool branches_allowed(GArray *branches, const ScarpConfig *config,
         const WhyBranch *branch = &g_array_index(branches, WhyBranch, i);
 
         if (branch->kind == WHY_UNDER) {
-            ok = scarp_drive_set_scheme(drive, branch->scheme, branch->params,
-                                        error);
+            ok = scarp_drive_may_set_scheme(drive, branch->scheme,
+                                            branch->params, error);
             if (!ok) {
                 g_prefix_error(error, "--under=%s: ", branch->text);
             }
@@ -340,7 +342,7 @@ static bool answer(RerunRecord *record, const ScarpConfig *config,
 {
     g_autoptr(GArray) episodes = NULL;
     WhySurvey survey;
-    WhyHow how = { &survey, logs, trace };
+    WhyHow how = { &survey, logs, trace, strips };
     bool ok;
 
     if (!why_survey(&survey, record, config, rows, error)) {

@@ -27,7 +27,7 @@ typedef struct {
     char mapping[16], scheme[80];
     char message[MESSAGE_BYTES]; /* why it ended, if it says so itself */
     uint64_t done, accepted, refused, commands, events, collecting, merging,
-             phased;
+             phased, forks;
     uint64_t marks[MOST_MARKS], met[MOST_MARKS]; /* times; scenarios */
     uint64_t with_commands[COMMAND_BUCKETS]; /* scenarios, for the median */
     CutKind kinds[MOST_CUT_KINDS];

@@ -30,6 +30,40 @@ void export_row(Log *log, const ScarpCmd *cmd)
     log->n++;
 }
 
+void export_change(Log *log, int64_t time_ns, const char *scheme,
+                   const char *params)
+{
+    LogChange change = { .time_ns = time_ns, .next_command = log->n };
+
+    params = params ? params : "";
+    if (log->n_changes == MOST_CHANGES ||
+        g_strlcpy(change.scheme, scheme, sizeof(change.scheme)) >=
+            sizeof(change.scheme) ||
+        g_strlcpy(change.params, params, sizeof(change.params)) >=
+            sizeof(change.params)) {
+        log->all = false;
+        return;
+    }
+    log->change[log->n_changes++] = change;
+}
+
+/* The log of changes (docs/logs.md). */
+static char *changes(const Log *log)
+{
+    GString *text = g_string_new("time_ns,next_command,change,scheme,params\n");
+
+    for (guint i = 0; i < log->n_changes; i++) {
+        const LogChange *change = &log->change[i];
+        g_autofree char *params = g_strdelimit(g_strdup(change->params), ",",
+                                               ';');
+
+        g_string_append_printf(text, "%" G_GINT64_FORMAT ",%u,scheme,%s,%s\n",
+                               change->time_ns, change->next_command,
+                               change->scheme, params);
+    }
+    return g_string_free(text, false);
+}
+
 /* The base description with the scenario's keys. */
 static char *description(const Scenario *s)
 {
@@ -56,13 +90,16 @@ char *export_files(const Scenario *s, const Log *log, const char *base,
     g_autofree char *text = description(s);
     g_autofree char *ini = g_strdup_printf("%s.ini", base);
     g_autofree char *bin = g_strdup_printf("%s.bin", base);
+    g_autofree char *csv = g_strdup_printf("%s.csv", base);
+    g_autofree char *switches = changes(log);
     g_autoptr(GString) rows = g_string_new_len((char *)&header,
                                                sizeof(header));
     GString *command = g_string_new(NULL);
 
     g_string_append_len(rows, (const char *)log->row, log->n * sizeof(LogRow));
     if (!g_file_set_contents(ini, text, -1, error) ||
-        !g_file_set_contents(bin, rows->str, rows->len, error)) {
+        !g_file_set_contents(bin, rows->str, rows->len, error) ||
+        (log->n_changes && !g_file_set_contents(csv, switches, -1, error))) {
         g_string_free(command, true);
         return NULL;
     }
@@ -78,6 +115,9 @@ char *export_files(const Scenario *s, const Log *log, const char *base,
     if (s->overwrite_permille != UINT32_MAX) {
         g_string_append_printf(command, " --age-overwrite %u",
                                s->overwrite_permille);
+    }
+    if (log->n_changes) {
+        g_string_append_printf(command, " --changes %s", csv);
     }
     g_string_append_printf(command, " %s%s", bin,
                            log->all ? "" : "   # up to the first step that "

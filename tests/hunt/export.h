@@ -10,6 +10,7 @@
 #include "scenario.h"
 
 #define MOST_LOGGED 8192
+#define MOST_CHANGES 64
 
 /* A row of a command log (docs/model.md), up to its causes. */
 typedef struct {
@@ -22,16 +23,27 @@ typedef struct {
     int64_t deadline_ns;
 } LogRow;
 
+/* A row of a log of changes: the drive switched to a scheme. */
+typedef struct {
+    int64_t time_ns;
+    uint32_t next_command;
+    char scheme[160], params[400]; /* params: "key=value,…", or empty */
+} LogChange;
+
 /* In memory that outlives a crash. */
 typedef struct {
-    uint32_t n;
+    uint32_t n, n_changes;
     bool all; /* false: a step came that no log has */
     LogRow row[MOST_LOGGED];
+    LogChange change[MOST_CHANGES];
 } Log;
 
 void export_row(Log *log, const ScarpCmd *cmd);
+/* params may be NULL. */
+void export_change(Log *log, int64_t time_ns, const char *scheme,
+                   const char *params);
 /*
- * Writes BASE.ini and BASE.bin, and returns the arguments of `scarp replay`
+ * Writes BASE.ini, BASE.bin and, if there are changes, BASE.csv; and returns the arguments of `scarp replay`
  * that open them; NULL and *error if that was not possible.
  */
 char *export_files(const Scenario *s, const Log *log, const char *base,

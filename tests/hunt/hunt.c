@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "child.h"
+#include "forks.h"
 #include "meta.h"
 #include "schemes.h"
 #include "shrink.h"
@@ -24,6 +25,9 @@ static int64_t seed = 1, count = 1000, seconds, jobs, limit, theme;
 static char *scheme, *mapping, *without, *lie;
 static char **replays;
 static gboolean write_text, no_shrink, all_marks, only_first, cuts, cut_kinds;
+static gboolean forks;
+static char *plant_name;
+static ForksPlant plant;
 static char *keep_in;
 
 static const GOptionEntry entries[] = {
@@ -44,6 +48,12 @@ static const GOptionEntry entries[] = {
       "print how many cuts each kind of drive had", NULL },
     { "lie", 0, 0, G_OPTION_ARG_STRING, &lie,
       "and each tells this lie (lie.NAME of its description)", "NAME" },
+    { "forks", 0, 0, G_OPTION_ARG_NONE, &forks,
+      "run each scenario again from its log, and fork at random instants",
+      NULL },
+    { "plant", 0, 0, G_OPTION_ARG_STRING, &plant_name,
+      "with --forks: spoil each log, which must be found: a switch is not in "
+      "it, or an arrival is 1 ns late", "switch|arrival" },
     { "theme", 0, 0, G_OPTION_ARG_INT64, &theme,
       "only this theme of tests/hunt/themes.c, from 1 on", "N" },
     { "jobs", 'j', 0, G_OPTION_ARG_INT64, &jobs, "processes (all cores)", "N" },
@@ -88,7 +98,9 @@ static void run_one(Report *report, const Scenario *s)
 
     g_strlcpy(report->mapping, scenario_mapping(s), sizeof(report->mapping));
     g_strlcpy(report->scheme, s->scheme, sizeof(report->scheme));
-    if (!meta_run(s, &result, &error)) {
+    if (forks ? !forks_run(s, report->number, plant, &result, &report->forks,
+                           &error)
+              : !meta_run(s, &result, &error)) {
         child_fail(report, error->message);
     }
     report->done++;
@@ -103,6 +115,18 @@ static void run_one(Report *report, const Scenario *s)
     }
     report->with_commands[MIN(result.commands / COMMAND_BUCKET,
                               COMMAND_BUCKETS - 1)]++;
+}
+
+/* The scenario, which is taken; with --forks it is what a log can tell. */
+static Scenario *as_asked(Scenario *s, uint64_t number)
+{
+    Scenario *own = s;
+
+    if (forks) {
+        own = forks_scenario(s, number);
+        scenario_free(s);
+    }
+    return own;
 }
 
 static void run_range(Report *report, void *opaque)
@@ -132,6 +156,7 @@ static void run_range(Report *report, void *opaque)
 
             child_fail(report, text);
         }
+        s = as_asked(s, n);
         run_one(report, s);
         scenario_free(s);
     }
@@ -247,6 +272,7 @@ static void leave_file(const Failure *failure)
     if (!s) {
         return;
     }
+    s = as_asked(s, failure->number);
     if (!no_shrink) {
         Shrink how = { .work = try_scenario, .signature = signature,
                        .report = report, .seconds = 20 };
@@ -485,6 +511,14 @@ int main(int argc, char **argv)
     }
     if (!scheme_exists()) {
         return 2;
+    }
+    while (plant_name && (!forks_plant_name(plant) ||
+                          strcmp(plant_name, forks_plant_name(plant)))) {
+        if (++plant == FORKS__COUNT || !forks) {
+            fprintf(stderr, "hunt: --plant=%s: allowed are switch and arrival, "
+                    "with --forks\n", plant_name);
+            return 2;
+        }
     }
     if (theme < 0 || (theme && !theme_numbered(theme))) {
         fprintf(stderr, "hunt: --theme: %" G_GINT64_FORMAT " is no theme of "

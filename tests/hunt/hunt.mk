@@ -3,7 +3,8 @@
 # make -f tests/hunt/hunt.mk release|checked [OUT=folder]
 HUNT_MK := $(lastword $(MAKEFILE_LIST))
 include $(dir $(HUNT_MK))engine.mk
-SOURCES := $(ENGINE) $(shell cd $(TOP) && find tests/hunt -name '*.c') ftl/replay/contract.c
+SOURCES := $(ENGINE) $(shell cd $(TOP) && find tests/hunt -name '*.c') ftl/replay/contract.c \
+	ftl/replay/changes.c ftl/replay/cmdlog.c ftl/rerun/record.c ftl/rerun/rerun.c
 RELEASE := $(SOURCES:%.c=$(OUT)/release/%.o)
 CHECKED := $(patsubst %laws.o,%laws-plain.o,$(SOURCES:%.c=$(OUT)/checked/%.o))
 MADE_OF := $(HUNT_MK) $(call listed,$(OUT)/sources,$(SOURCES))

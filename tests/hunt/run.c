@@ -5,14 +5,34 @@
  */
 #include "host.h"
 
+static bool switch_scheme(Run *r, const Step *step, GError **error)
+{
+    g_autofree char *scheme = step_word(r, step, 0);
+    g_autofree char *params = step_word(r, step, 1);
+    Log *log = r->result->log;
+
+    /* A log knows of no switch between two events of one time. */
+    if (log && !host_run_until(r, scarp_now_ns(r->drive), error)) {
+        return false;
+    }
+    if (scarp_drive_set_scheme(r->drive, scheme, params, NULL)) {
+        r->result->phases++;
+        host_know_scheme(r, scheme, params);
+        if (log && log->all) {
+            export_change(log, scarp_now_ns(r->drive), scheme, params);
+        }
+    }
+    return host_reap(r, error);
+}
+
 static bool one_step(Run *r, guint at, GError **error)
 {
     const Step *step = &g_array_index(r->s->steps, Step, at);
     int64_t now_ns = scarp_now_ns(r->drive);
-    g_autofree char *scheme = NULL;
-    g_autofree char *params = NULL;
 
-    if (step->kind > STEP_PACE && step->kind != STEP_IDLE && r->result->log) {
+    if (step->kind > STEP_PACE && step->kind != STEP_IDLE &&
+        step->kind != STEP_SCHEME && step->kind != STEP_RESET &&
+        r->result->log) {
         r->result->log->all = false;
     }
     switch (step->kind) {
@@ -23,13 +43,7 @@ static bool one_step(Run *r, guint at, GError **error)
         r->most_sectors = r->outstanding_sectors;
         return true;
     case STEP_SCHEME:
-        scheme = step_word(r, step, 0);
-        params = step_word(r, step, 1);
-        if (scarp_drive_set_scheme(r->drive, scheme, params, NULL)) {
-            r->result->phases++;
-            host_know_scheme(r, scheme, params);
-        }
-        return host_reap(r, error);
+        return switch_scheme(r, step, error);
     case STEP_DRAIN:
         return host_drain(r, error);
     case STEP_POWER_CUT:

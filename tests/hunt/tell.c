@@ -51,6 +51,7 @@ bool tell_sums(const Report *reports, unsigned jobs, double wall_s,
         sum.collecting += report->collecting;
         sum.merging += report->merging;
         sum.phased += report->phased;
+        sum.forks += report->forks;
         for (unsigned k = 0; k < MOST_MARKS; k++) {
             sum.marks[k] += report->marks[k];
             sum.met[k] += report->met[k];
@@ -86,6 +87,10 @@ bool tell_sums(const Report *reports, unsigned jobs, double wall_s,
            sum.commands * 1.0 / MAX(sum.done, 1),
            sum.events * 1.0 / MAX(sum.done, 1), sum.done / wall_s,
            sum.done / MAX(core_s, 0.000001));
+    if (sum.forks) {
+        printf("# %" G_GUINT64_FORMAT " forks, each unchanged: every command "
+               "ended at its recorded nanosecond\n", sum.forks);
+    }
     kinds_tell(sum.kinds, all_kinds);
     return print_marks(&sum, all_marks);
 }

@@ -47,6 +47,17 @@ class Refused(DriveTest):
         icount = ["-machine", "accel=tcg", "-icount", "shift=1,sleep=off", "-S"]
         self.refuse([*icount, *self.flash(",clock=realtime")], "clock: ", "realtime", "-icount")
 
+    def test_switch_at_an_instant(self) -> None:
+        at = ",switch-at-ns=5"
+        self.refuse(self.flash(at), "switch-to", "needs the other")
+        self.refuse(self.flash(",switch-to=pgc"), "switch-at-ns", "needs the other")
+        self.refuse(self.flash(f"{at},switch-to=nonsense"), "scheme=nonsense: unknown")
+        self.refuse(self.flash(f"{at},switch-to=pgc:floor=1"), "has no parameter 'floor'")
+        self.refuse(self.flash(f"{at},switch-to=dynamic"), "keeps its kind of write allocation")
+        self.refuse(self.flash(f"{at},switch-to=pgc,clock=realtime"), "switch-at-ns", "realtime")
+        late = ",switch-at-ns=9223372036854775807,switch-to=pgc"
+        self.refuse(self.flash(late), "switch-at-ns", "out of range")
+
     def test_core(self) -> None:
         self.refuse(self.flash(",cpu=0"), "cpu: ", "clock=realtime")
         real = ",clock=realtime"

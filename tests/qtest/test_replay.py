@@ -155,6 +155,36 @@ class Replay(DriveTest):
                 self.assertEqual(done.returncode, 1)
                 self.assertRegex(done.stderr, "ends at|of another run")
 
+    def test_switched_at_an_instant(self) -> None:
+        """By a timer: until then it is the run without one, and its log has the exact nanosecond.
+
+        At one of these instants a command ends and another comes, so several events have one time.
+        """
+        aged = ",age=900,age-seed=5"
+        plain, _ = self.recorded("baseline", aged)
+        ends = sorted(command.complete_ns for command in plain)
+        words = ["-d", DESCRIPTION, "--age", "900", "--age-seed", "5", "--exact"]
+        for at in (0, ends[len(ends) // 2], ends[len(ends) // 2] + 1, ends[-1] - 1):
+            with self.subTest(at):
+                switch = f",switch-at-ns={at},switch-to=gftl:gftl_floor=2"
+                more = f"{aged}{switch},change-log={{dir}}/f0.changes"
+                commands, log = self.recorded("baseline", more)
+                (change,) = changes.read(log.with_name("f0.changes"))
+                self.assertEqual((change.time_ns, change.scheme), (at, "gftl"))
+                self.assertEqual(change.params, "gftl_floor=2")
+                before = [command for command in plain if command.complete_ns < at]
+                self.assertEqual([c for c in commands if c.complete_ns < at], before)
+                self.replayed(*words, "--changes", log.with_name("f0.changes"), log)
+                if 0 < at < ends[-1] - 1:
+                    self.assertNotEqual(commands, plain)
+
+    def test_a_switch_to_what_runs_changes_nothing(self) -> None:
+        plain, _ = self.recorded("pgc", ",age=900,age-seed=5")
+        for at in (0, plain[len(plain) // 2].complete_ns):
+            switch = f",switch-at-ns={at},switch-to=pgc"
+            same, _ = self.recorded("pgc", f",age=900,age-seed=5{switch}")
+            self.assertEqual(same, plain)
+
     def test_a_power_cut_is_logged(self) -> None:
         cuts = ",overrides=nand.power_cuts=1;ftl.recovery=2,age=900,change-log={dir}/f0.changes"
         machine, _, ns = self.drive(more=cuts, scheme="baseline")

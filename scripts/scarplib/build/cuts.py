@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from scarplib.build.engine_sources import engine_sources
+from scarplib.build.first_answer import first_program
 from scarplib.build.replayer import built_program, ensure_program
 from scarplib.paths import ENGINE
 
@@ -47,3 +48,8 @@ def why_sources() -> list[Path]:
 def ensure_why() -> Path:
     """scarp-why, from the cache or built into it."""
     return ensure_program("why", "scarp-why", why_sources())
+
+
+def first_why() -> Path:
+    """scarp-why, for somebody who waits and may have changed a file of the engine."""
+    return first_program("why", "scarp-why", why_sources())

@@ -10,6 +10,7 @@ from scarplib import scheme_text
 from scarplib.build.qemu import QemuBuild
 from scarplib.drive import controller
 from scarplib.errors import UserError
+from scarplib.guest.vm import Switch
 
 
 def check_drive(
@@ -21,8 +22,9 @@ def check_drive(
     seed: int = 1,
     image: Path | None = None,
     view: controller.HostView = controller.WHOLE,
+    switch: Switch | None = None,
 ) -> None:
-    """Let the engine itself judge description, image, scheme, overrides and view."""
+    """Let the engine itself judge description, image, scheme, overrides, view and a switch."""
     if device and not device.is_file():
         raise UserError(f"--device: {device}: no such file")
     chosen = scheme_text.split(scheme)
@@ -37,6 +39,8 @@ def check_drive(
         options["age"] = str(age)
     if overrides:
         options["overrides"] = overrides.replace(",", ";")
+    if switch:
+        options |= {name: str(value) for name, value in switch.options().items()}
     # The drive needs no machine; its namespaces are on a controller, which is on a bus.
     seen = view != controller.WHOLE
     machine = "q35,accel=qtest" if seen else "none"
@@ -61,4 +65,5 @@ def check_drive(
             text = text.split(f"-device {word}: ", 1)[-1]
         text = text.removeprefix(f"{qemu.binary.name}: ")
         # The engine speaks of a parameter, which several may have.
-        raise UserError(f"'{scheme}': {text}" if params else text)
+        named = switch.scheme if switch else scheme
+        raise UserError(f"'{named}': {text}" if scheme_text.split(named).parameters else text)

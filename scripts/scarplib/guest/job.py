@@ -68,6 +68,8 @@ class Job:
     extra_args: Sequence[str] = field(default_factory=tuple)
     # What is the user's own: a script, a file system, packages, a kernel's modules.
     user: UserTask | None = None
+    # Until then the drive has `scheme`.
+    switch: vm.Switch | None = None
 
 
 def set_speed(cpu_shift: int | None) -> str:
@@ -234,6 +236,7 @@ def run_job(
         cmd_log=job.out / "cmd.bin",
         gc_log=job.out / "gc.bin",
         change_log=job.out / changes.NAME,
+        switch=job.switch,
         progress=progress_file(job),
         virtual_queues=job.virtual_queues,
     )

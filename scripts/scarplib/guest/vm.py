@@ -57,6 +57,21 @@ def option(value: object) -> str:
     return str(value).replace(",", ",,")
 
 
+@dataclass(frozen=True)
+class Switch:
+    """A scheme that a drive switches to by itself, at so many ns of its clock."""
+
+    at_ns: int
+    scheme: str
+
+    def options(self) -> dict[str, object]:
+        """The device's properties."""
+        chosen = scheme_text.split(self.scheme)
+        params = chosen.params(";")
+        text = f"{chosen.name}:{params}" if params else chosen.name
+        return {"switch-at-ns": self.at_ns, "switch-to": text}
+
+
 @dataclass
 class FlashDrive:
     """A flash device and what a host sees of it; paths are the host's."""
@@ -76,6 +91,8 @@ class FlashDrive:
     data_log: Path | None = None
     # Each change of its scheme, and each power cut.
     change_log: Path | None = None
+    # On the virtual clock.
+    switch: Switch | None = None
     progress: Path | None = None
     virtual_queues: bool = True
     view: controller.HostView = controller.WHOLE
@@ -111,6 +128,7 @@ class FlashDrive:
             "cpu": self.cpu,
             "priority": self.priority or None,
             "x-virtual-queues": None if self.virtual_queues else "off",
+            **(self.switch.options() if self.switch else {}),
         }
         text = "".join(
             f",{key}={option(value)}" for key, value in options.items() if value is not None

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,14 @@ class _Stem:
     folder: Path
     at_ns: int
 
+    def forks(self, schemes: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """As summary.json has them."""
+        return {
+            scheme: {"stem": self.scheme, "scheme": scheme, "at_ns": self.at_ns}
+            for scheme in schemes
+            if scheme != self.scheme
+        }
+
 
 def _one_of_several(
     scheme: str, words: list[str], folder: Path, lines: bool, stem: _Stem | None = None
@@ -245,7 +253,7 @@ def _compare(asked: Asked) -> int:
         for line in results[0]["warnings"]:
             print(f"scarp: {line}", file=sys.stderr)
     notes = replay_words.notes(results)
-    _write(asked, folder, state, schemes, results[0], notes)
+    _write(asked, folder, state, schemes, results[0], notes, stem)
     print(replay_words.workload(results[0]))
     print(table_text(schemes))
     if said := replay_words.no_collection(results):
@@ -321,6 +329,7 @@ def _write(
     schemes: dict[str, dict[str, Any]],
     result: dict[str, Any],
     notes: list[str],
+    stem: _Stem | None,
 ) -> None:
     options = asked.options
     workload: str = result["workload"]
@@ -333,14 +342,14 @@ def _write(
     said += [["override", override] for override in options.override]
     if Path(workload).is_file():
         files["workload"] = Path(workload)
-    stem = options.schemes[0] if options.at else None
     whole = {
         "schema": replayed.SCHEMA,
         "job": Path(workload).name,
         "device": Path(options.description or options.image).name,
         "schemes": schemes,
         # With an instant each column begins as the first one.
-        **({"at": options.at, "columns": dict.fromkeys(schemes, stem)} if stem else {}),
+        **({"columns": dict.fromkeys(schemes, stem.scheme)} if stem else {}),
+        **(instant.said(options.at, stem.forks(schemes)) if stem else {}),
         "replayed": {key: result[key] for key in ("trace", *replay_words.CHANGES)},
         "notes": notes,
         "start": said,

@@ -10,6 +10,7 @@ import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from scarplib.device_logs import changes, command_log, gc_log
 from scarplib.device_logs.log_file import Layout, LogError, chunks
@@ -18,6 +19,18 @@ from scarplib.scheme_text import split
 
 _AT = re.compile(r"start(?:\+(\d+(?:\.\d{1,9})?))?|(\d+)ns")
 _SECOND = 10**9
+# The drive's clock ends in 18 years.
+_LAST_NS = 18 * 365 * 86_400 * _SECOND
+
+
+def _after(text: str) -> tuple[int, bool]:
+    """The ns of a time whose form is right; whether they count from the job's begin."""
+    match = _AT.fullmatch(text)
+    assert match
+    if match[2]:
+        return int(match[2]), False
+    whole, _, part = (match[1] or "0").partition(".")
+    return int(whole) * _SECOND + int(part.ljust(9, "0") or 0), True
 
 
 def check(text: str) -> str:
@@ -27,23 +40,25 @@ def check(text: str) -> str:
             f"--at: '{text}' is no time: start (the job's begin), start+SECONDS, or Nns of the "
             "drive's clock"
         )
+    if _after(text)[0] > _LAST_NS:
+        raise UserError(f"--at: '{text}' is past 18 years, where the drive's clock ends")
     return text
 
 
 def at_ns(text: str, begin_ns: int, end_ns: int) -> int:
     """On the drive's clock, of a job that ran from begin_ns to end_ns."""
-    match = _AT.fullmatch(text)
-    assert match
-    if match[2]:
-        found = int(match[2])
-    else:
-        whole, _, part = (match[1] or "0").partition(".")
-        found = begin_ns + int(whole) * _SECOND + int(part.ljust(9, "0") or 0)
+    found, from_begin = _after(text)
+    found += begin_ns if from_begin else 0
     if found > end_ns:
         raise UserError(
             f"--at: {text} is {found} ns of the drive's clock, and the job ends at {end_ns} ns"
         )
     return found
+
+
+def said(at: str | None, forks: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """For a summary.json: each forked column's stem, its scheme from then on, and when that is."""
+    return {"at": at, "forks": forks} if at else {}
 
 
 def write_change(folder: Path, time_ns: int, scheme: str) -> None:

@@ -27,6 +27,7 @@ from scarplib.results.html_page import Picture
 from scarplib.results.interactive import section, served
 from scarplib.results.pictures.cause_shares import figure_cause_shares
 from scarplib.results.pictures.distribution import figure_distribution
+from scarplib.results.pictures.fork import figure_fork
 from scarplib.results.pictures.guest_drive_waits import figure_guest_drive_waits
 from scarplib.results.pictures.latency_over_time import figure_over_time
 from scarplib.results.pictures.lateness import figure_lateness
@@ -90,6 +91,9 @@ def page(
     title = f"Scarp: {', '.join(schemes)}"
     lead = best.cliff(schemes) or ""
     lead += f" Job {result['job']} on {result['device']}, every scheme from the same state."
+    if forks := result.get("forks"):
+        at_ns = next(iter(forks.values()))["at_ns"]
+        lead += f" All are the first one until {at_ns / 1e9:.9f} s of the drive's clock (--at)."
     if result.get("failed"):
         lead += f" Without {', '.join(result['failed'])}, which did not finish."
     clock = lateness.clock(schemes.values())
@@ -168,6 +172,13 @@ def write_report(folder: Path) -> None:
             "tail. Warm colours are garbage collection, blue is the host's other I/O, grey the "
             "command's own work.",
             figure_tail(schemes),
+        ),
+        (
+            "fork.png",
+            "One run until an instant",
+            "All columns are the first one until the dotted line: the same commands at the same "
+            "nanoseconds, which was compared. From there on each is its own scheme.",
+            figure_fork(schemes, result.get("forks", {})),
         ),
         (
             "latency.png",

@@ -39,6 +39,12 @@ _RUN_SCHEMES = ["baseline", "ideal"]
 _COMPARE_SCHEMES = ["baseline", "pgc", "gc-par", "gc-vic", "ideal"]
 
 
+def _instant(text: str) -> str:
+    from scarplib.results import instant
+
+    return instant.check(text)
+
+
 def _add_loads(parser: argparse.ArgumentParser, device: str, schemes: list[str], job: str) -> None:
     """What `run` and `compare` share."""
     add_job(parser, job)
@@ -65,6 +71,13 @@ def _add_loads(parser: argparse.ArgumentParser, device: str, schemes: list[str],
         metavar="A,B,…",
         help="schemes to compare, each NAME or NAME:KEY=VALUE:… with parameters "
         f"(default: {','.join(schemes)})",
+    )
+    parser.add_argument(
+        "--at",
+        type=_instant,
+        metavar="T",
+        help="the first scheme until T, then each its own: start (the job's begin), start+SECONDS, "
+        "or Nns of the drive's clock (docs/why.md)",
     )
     add_machine(parser, device)
     # Told apart from the default: an image can do without a description.
@@ -123,6 +136,19 @@ def _add_drives(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _check_at(options: argparse.Namespace) -> None:
+    """What --at excludes, and needs."""
+    if getattr(options, "drives", None):
+        raise UserError("--at: excludes --drives: an instant is of one drive's clock")
+    if options.clock == "realtime":
+        raise UserError(
+            "--at: excludes --clock realtime, on which no two runs are equal until an instant"
+        )
+    # Without --schemes there are two or more.
+    if options.schemes and len(options.schemes) < 2:
+        raise UserError("--at: needs two schemes or more: the first is the stem of the others")
+
+
 def _settings(options: argparse.Namespace) -> Settings:
     """What `run` and `compare` are told; what can be said of it before a boot is said here."""
     from scarplib.runs import run
@@ -144,6 +170,8 @@ def _settings(options: argparse.Namespace) -> Settings:
         for name in ("over", "keys", "depth", "requests"):
             if getattr(options, name, None) is not None:
                 raise UserError(f"--{name}: needs --drives")
+    if options.at:
+        _check_at(options)
     clock = clock_of(options)
     job = job_of(options, several)
     user = user_of(options, options.fs)
@@ -166,6 +194,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         cpu_limit=options.cpu_limit or (3600 if clock.idle == "poll" else 600),
         kind=options.command,
         user=user,
+        at=options.at,
     )
 
 
@@ -205,6 +234,8 @@ def _run(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     if not options.paper:
         return _run(options)
+    if options.at:
+        raise UserError("--at: excludes --paper, whose guests have their schemes from the start")
     from scarplib.runs import compare_papers
 
     return compare_papers.papers(options.paper, options.jobs)

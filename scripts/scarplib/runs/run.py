@@ -34,6 +34,7 @@ from scarplib.results import (
     best,
     file_system,
     guest_drive_join,
+    instant,
     lateness,
     ran,
     room_left,
@@ -42,7 +43,7 @@ from scarplib.results import (
     truth,
 )
 from scarplib.results.summary import said_params
-from scarplib.runs import manifest
+from scarplib.runs import forks, manifest
 from scarplib.runs.folder import draw, new_folder, point_latest
 from scarplib.runs.parts import Parts
 from scarplib.scheme_text import folder_name
@@ -74,6 +75,8 @@ class Settings:
     kind: str = "run"
     # What of the guest is the user's own, if anything is.
     user: User | None = None
+    # The instant until which all columns are the first scheme; None: they never are.
+    at: str | None = None
 
     def work(self) -> str:
         """The name of what runs in the guest."""
@@ -205,16 +208,20 @@ def run_guests(
 
 def _check(settings: Settings, qemu: QemuBuild) -> None:
     """What the engine has to say about the drive under each scheme, before anything boots."""
+    stem = settings.schemes[0]
     for scheme in settings.schemes:
+        forks_off = settings.at and scheme != stem
         check_drive(
             qemu,
             settings.device,
-            scheme,
+            stem if forks_off else scheme,
             settings.age,
             settings.overrides,
             settings.seed,
             settings.image,
             settings.view,
+            # When is not known yet; whether it can is.
+            vm.Switch(0, scheme) if forks_off else None,
         )
 
 
@@ -358,16 +365,27 @@ def _make_ready(settings: Settings) -> _Ready:
     return _Ready(qemu, image, prepared, real, folder, state, chosen, jobs, expected, files, hashes)
 
 
+@dataclass
+class _Ran:
+    """What became of the guests so far, by their columns' names."""
+
+    schemes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    forks: dict[str, forks.Fork] = field(default_factory=dict)
+    interrupted: bool = False
+
+
 def _boot(
-    settings: Settings, ready: _Ready
+    settings: Settings, ready: _Ready, names: Sequence[str]
 ) -> tuple[dict[str, vm.GuestResult], dict[str, str], bool]:
     """As run_guests(); a kernel of the user's that got stuck is told of where it failed."""
+    jobs = {name: ready.jobs[name] for name in names}
     results, failures, interrupted = run_guests(
         {
             name: partial(run_job, ready.qemu, ready.columns[name].image, job)
-            for name, job in ready.jobs.items()
+            for name, job in jobs.items()
         },
-        {name: progress_file(job) for name, job in ready.jobs.items()},
+        {name: progress_file(job) for name, job in jobs.items()},
         # On the host's clock guests that run at once would make each other late.
         settings.parallel or int(bool(ready.real)),
         ready.expected,
@@ -381,11 +399,50 @@ def _boot(
     return results, failures, interrupted
 
 
+def _run(settings: Settings, ready: _Ready, parts: Parts, ran: _Ran, names: Sequence[str]) -> None:
+    """Run the guests of these columns, and read what they left."""
+    results, failures, ran.interrupted = _boot(settings, ready, names)
+    parts.end_guests((result.boot_seconds, result.wall_seconds) for result in results.values())
+    ran.failures |= failures
+    for name, result in results.items():
+        try:
+            if fork := ran.forks.get(name):
+                forks.check(fork, ready.jobs[fork.stem].out, ready.jobs[name].out)
+            ran.schemes[name] = _load(ready, name, result)
+        except LogError as error:
+            ran.failures[name] = f"results of '{name}': {error}"
+        except UserError as error:
+            ran.failures[name] = str(error)
+
+
+def _run_forks(settings: Settings, ready: _Ready, parts: Parts, ran: _Ran, at: str) -> None:
+    """The stems' guests, which say when the job runs, then those that fork from them."""
+    stems: dict[str, dict[str, Job]] = {}
+    for name, job in ready.jobs.items():
+        # A stem for each file system and kernel: columns that differ in the scheme alone.
+        stem = name.removesuffix(job.scheme) + settings.schemes[0]
+        stems.setdefault(stem, {})[name] = job
+    _run(settings, ready, parts, ran, list(stems))
+    for stem, jobs in stems.items():
+        if stem in ran.schemes:
+            found, changed = forks.forked_jobs(at, stem, jobs, ran.schemes[stem])
+            ran.forks |= found
+            ready.jobs.update(changed)
+        elif not ran.interrupted:
+            ran.failures |= {
+                name: f"guest '{name}': not begun, as '{stem}', its stem, did not finish"
+                for name in jobs
+                if name != stem
+            }
+    if ran.forks and not ran.interrupted:
+        _run(settings, ready, parts, ran, list(ran.forks))
+
+
 def _load(ready: _Ready, name: str, result: vm.GuestResult) -> dict[str, Any]:
     """What one guest left, as its column of summary.json."""
     job = ready.jobs[name]
     loaded = summary.load_scheme(job.out, name)
-    found = said_params(loaded.summary, job.scheme)
+    found = said_params(loaded.summary, job.switch.scheme if job.switch else job.scheme)
     if loaded.block:
         guest_drive_join.write(loaded.block, job.out)
     if (task := job.user) and task.file_system:
@@ -411,6 +468,7 @@ def _inputs(settings: Settings, state: Path, prepared: Prepared | None) -> dict[
 def _manifest(settings: Settings, ready: _Ready, schemes: list[str]) -> dict[str, Any]:
     said = {
         "schemes": schemes,
+        **({"at": settings.at} if settings.at else {}),
         **(ready.prepared.settings if ready.prepared else {}),
         "age": settings.age,
         "overwrite": settings.overwrite,
@@ -426,7 +484,9 @@ def _manifest(settings: Settings, ready: _Ready, schemes: list[str]) -> dict[str
     )
 
 
-def _write(settings: Settings, ready: _Ready, outcome: Outcome) -> None:
+def _write(
+    settings: Settings, ready: _Ready, outcome: Outcome, forked: dict[str, forks.Fork]
+) -> None:
     """summary.json."""
     folder = outcome.folder
     written = {
@@ -438,6 +498,7 @@ def _write(settings: Settings, ready: _Ready, outcome: Outcome) -> None:
         **({"changed": outcome.changed} if outcome.changed else {}),
         "start": _start(settings, ready.state, folder),
         # A column's name may say more than its scheme and parameters, such as its file system.
+        # With an instant it is the scheme that a column begins with.
         "columns": {name: ready.jobs[name].scheme for name in outcome.schemes},
         "ran": ran.words(
             ready.state,
@@ -446,6 +507,9 @@ def _write(settings: Settings, ready: _Ready, outcome: Outcome) -> None:
             [job.scheme for name, job in ready.jobs.items() if name in outcome.schemes],
             settings.work_in_words(),
             ready.jobs[next(iter(outcome.schemes))].out / "fio.json",
+        ),
+        **instant.said(
+            settings.at, {n: f.said() for n, f in forked.items() if n in outcome.schemes}
         ),
         "manifest": outcome.manifest,
     }
@@ -465,20 +529,19 @@ def compare(settings: Settings, parts: Parts | None = None) -> Outcome:
     parts = parts or Parts()
     ready = _make_ready(settings)
     parts.end("before the guests")
-    results, failures, interrupted = _boot(settings, ready)
-    parts.end_guests((result.boot_seconds, result.wall_seconds) for result in results.values())
-    schemes: dict[str, dict[str, Any]] = {}
-    for name, result in results.items():
-        try:
-            schemes[name] = _load(ready, name, result)
-        except LogError as error:
-            failures[name] = f"results of '{name}': {error}"
+    ran = _Ran()
+    if settings.at:
+        _run_forks(settings, ready, parts, ran, settings.at)
+    else:
+        _run(settings, ready, parts, ran, list(ready.jobs))
+    # In the order asked for, whichever was run first.
+    schemes = {name: ran.schemes[name] for name in ready.jobs if name in ran.schemes}
     point_latest(ready.folder)
     changed = manifest.changed(ready.inputs, ready.hashes)
-    outcome = Outcome(ready.folder, schemes, failures, interrupted, {}, changed)
+    outcome = Outcome(ready.folder, schemes, ran.failures, ran.interrupted, {}, changed)
     if schemes:
         outcome.manifest = _manifest(settings, ready, list(schemes))
-        _write(settings, ready, outcome)
+        _write(settings, ready, outcome, ran.forks)
     return outcome
 
 

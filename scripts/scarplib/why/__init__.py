@@ -4,4 +4,5 @@
 asking  the run's log and state, as scarp-why's arguments; what it answers
 verdict the rule by which a branch has avoided, moved or delayed what it saved
 words   an answer for people
+watching the same question again after each change of the engine
 """

@@ -30,11 +30,14 @@ def _summary(folder: Path) -> dict[str, Any]:
 def _others(folder: Path) -> list[str]:
     """Schemes of the run's other columns, which are compared with this one in its table."""
     result = _summary(folder)
-    columns = result.get("columns", {})
+    # A column that forked begins as its stem does; its own scheme is that from then on.
+    forked = {name: fork["scheme"] for name, fork in result.get("forks", {}).items()}
+    schemes = {**dict.fromkeys(result["schemes"]), **result.get("columns", {}), **forked}
     from scarplib import scheme_text
 
     own = scheme_text.column_in(result["schemes"], folder.resolve().name)
-    return [columns.get(name, name) for name in result["schemes"] if name != own]
+    others = [schemes[name] or name for name in result["schemes"] if name != own]
+    return list(dict.fromkeys(others))
 
 
 def _job(folder: Path) -> list[str]:
@@ -110,10 +113,10 @@ def _check_control(episode: dict[str, Any]) -> None:
 
 def ask(arguments: list[str]) -> dict[str, Any]:
     """The program's answer; what it refuses is a UserError."""
-    from scarplib.build.cuts import ensure_why
+    from scarplib.build.cuts import first_why
 
     done = subprocess.run(
-        [str(ensure_why()), *arguments],
+        [str(first_why()), *arguments],
         capture_output=True,
         text=True,
         errors="surrogateescape",
@@ -137,8 +140,8 @@ def _with_trace(arguments: list[str], output: Path) -> dict[str, Any]:
     return answer
 
 
-def main(options: argparse.Namespace) -> int:
-    """As the command line says; the exit status."""
+def _answer(options: argparse.Namespace) -> None:
+    """Ask, and say the answer as the command line wants it."""
     try:
         arguments = _arguments(options)
     except LogError as error:
@@ -153,4 +156,14 @@ def main(options: argparse.Namespace) -> int:
         print()
     elif options.output:
         print(f"\n{options.output}: fact and branches; open it at ui.perfetto.dev")
-    return 0
+
+
+def main(options: argparse.Namespace) -> int:
+    """As the command line says; the exit status."""
+    if not options.watch:
+        _answer(options)
+        return 0
+    from scarplib.build.cuts import why_sources
+    from scarplib.why import watching
+
+    return watching.watch(lambda: _answer(options), why_sources)

@@ -75,5 +75,10 @@ def add_commands(tree: Tree) -> None:
         "-o", "--output", type=Path, metavar="FILE", help="fact and branches, for ui.perfetto.dev"
     )
     why.add_argument(
+        "--watch",
+        action="store_true",
+        help="answer again whenever a file of ftl/ is saved, until Ctrl-C",
+    )
+    why.add_argument(
         "--logs", type=Path, metavar="DIR", help="each branch's command log and GC log, in there"
     )

@@ -1,0 +1,85 @@
+/*
+ * What one die did from an instant on.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "why/strip.h"
+
+/* What the cells were busy with; the names are those of the output. */
+typedef enum {
+    HOST_READ, HOST_PROGRAM, GC_READ, GC_PROGRAM, ERASE, OTHER, WORK__COUNT
+} Work;
+
+static const char *const names[WORK__COUNT] = {
+    "host_read", "host_program", "gc_read", "gc_program", "erase", "other",
+};
+
+typedef struct {
+    int64_t begin_ns, end_ns;
+    Work work;
+} Slice;
+
+void why_strip_begin(WhyStrip *strip, uint32_t die, int64_t from_ns)
+{
+    *strip = (WhyStrip) { die, from_ns,
+                          g_array_new(false, false, sizeof(Slice)) };
+}
+
+static Work work_of(const ScarpFlashOp *op)
+{
+    bool host = op->origin == SCARP_ORIGIN_HOST;
+
+    if (op->kind == SCARP_FLASH_ERASE) {
+        return ERASE;
+    }
+    if (!host && op->origin != SCARP_ORIGIN_GC &&
+        op->origin != SCARP_ORIGIN_PREMIGRATE) {
+        return OTHER;
+    }
+    if (op->kind == SCARP_FLASH_READ) {
+        return host ? HOST_READ : GC_READ;
+    }
+    /* A copyback reads and programs; programming takes most of it. */
+    return host ? HOST_PROGRAM : GC_PROGRAM;
+}
+
+void why_strip_add(WhyStrip *strip, const ScarpFlashOp *op)
+{
+    Slice slice = { MAX(op->begin_ns, strip->from_ns), op->end_ns,
+                    work_of(op) };
+
+    if (strip->slices && op->die == strip->die &&
+        op->phase == SCARP_PHASE_ARRAY && slice.begin_ns < slice.end_ns) {
+        g_array_append_val(strip->slices, slice);
+    }
+}
+
+void why_strip_tell(const WhyStrip *strip, int64_t until_ns, FILE *out)
+{
+    bool first = true;
+
+    if (!strip->slices) {
+        fputs("null", out);
+        return;
+    }
+    fprintf(out, "{\"die\": %u, \"until_ns\": %" G_GINT64_FORMAT
+            ", \"slices\": [", strip->die, until_ns);
+    for (guint i = 0; i < strip->slices->len; i++) {
+        const Slice *slice = &g_array_index(strip->slices, Slice, i);
+        int64_t end_ns = MIN(slice->end_ns, until_ns);
+
+        if (slice->begin_ns < end_ns) {
+            fprintf(out, "%s[%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT
+                    ", \"%s\"]", first ? "" : ", ",
+                    slice->begin_ns - strip->from_ns, end_ns - slice->begin_ns,
+                    names[slice->work]);
+            first = false;
+        }
+    }
+    fputs("]}", out);
+}
+
+void why_strip_clear(WhyStrip *strip)
+{
+    g_clear_pointer(&strip->slices, g_array_unref);
+}

@@ -1,0 +1,29 @@
+/*
+ * A strip: what one die did from an instant on, for the report's picture.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_WHY_STRIP_H
+#define SCARP_WHY_STRIP_H
+
+#include "scarp.h"
+
+#include <stdio.h>
+
+typedef struct {
+    uint32_t die;    /* drive-wide index */
+    int64_t from_ns;
+    GArray *slices;  /* NULL: none are kept */
+} WhyStrip;
+
+void why_strip_begin(WhyStrip *strip, uint32_t die, int64_t from_ns);
+/* Adds the phase, if the die's cells were busy with it after from_ns. */
+void why_strip_add(WhyStrip *strip, const ScarpFlashOp *op);
+/*
+ * Writes the strip up to until_ns as a JSON object, which docs/why.md
+ * describes; null: none was kept.
+ */
+void why_strip_tell(const WhyStrip *strip, int64_t until_ns, FILE *out);
+void why_strip_clear(WhyStrip *strip);
+
+#endif /* SCARP_WHY_STRIP_H */

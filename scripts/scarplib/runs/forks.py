@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`scarp compare --at`: guests that are one run until an instant, and then a scheme each.
+
+The first scheme is the stem, which never changes.  The other columns boot as the stem, and their
+drives switch by a timer of the virtual clock, which costs their guests no instruction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from scarplib.device_logs import changes
+from scarplib.device_logs.log_file import LogError
+from scarplib.errors import UserError
+from scarplib.guest.job import Job
+from scarplib.guest.vm import Switch
+from scarplib.results import instant
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A column that is its stem, another column, until an instant of the drive's clock."""
+
+    stem: str
+    scheme: str
+    at_ns: int
+
+    def said(self) -> dict[str, Any]:
+        """As summary.json has it."""
+        return {"stem": self.stem, "scheme": self.scheme, "at_ns": self.at_ns}
+
+
+def forked_jobs(
+    at: str, stem: str, jobs: dict[str, Job], column: dict[str, Any]
+) -> tuple[dict[str, Fork], dict[str, Job]]:
+    """The forks from one stem, and their jobs: `jobs` are those that were to run without one.
+
+    column: the stem's summary, which says when the job ran.
+    """
+    at_ns = instant.at_ns(at, column["begin_ns"], column["end_ns"])
+    forks = {name: Fork(stem, job.scheme, at_ns) for name, job in jobs.items() if name != stem}
+    changed = {
+        name: replace(jobs[name], scheme=jobs[stem].scheme, switch=Switch(at_ns, fork.scheme))
+        for name, fork in forks.items()
+    }
+    return forks, changed
+
+
+def check(fork: Fork, stem: Path, column: Path) -> None:
+    """Raise if the column has not switched, or was not its stem until then."""
+    try:
+        made = [each for each in changes.of(column) if each.time_ns >= fork.at_ns]
+    except LogError as error:
+        raise UserError(str(error)) from error
+    if not made:
+        raise UserError(
+            f"--at: '{fork.scheme}': the guest ended before {fork.at_ns} ns, when its drive was to "
+            "switch"
+        )
+    instant.check_equal(stem, column, fork.at_ns)
