@@ -20,11 +20,11 @@ LIBVFN ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-scripts-long test-e2e-long test-guest-long test-qtest-long test-array-long test-array-kills test-fuzz-long test-hunt-long test-laws test-determinism test-realtime-long test-file-systems test-tsan-guest
+LONG := test-docs-long test-scripts-long test-e2e-long test-guest-long test-qtest-long test-array-long test-array-kills test-fuzz-long test-hunt-long test-laws test-determinism test-realtime-long test-file-systems test-tsan-guest test-instant
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-guest-long test-qtest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-e2e-long test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime test-realtime-long against mutate coverage lint test-kvm test-tcg hunt-nvme fuzz-device dist install uninstall
+	conformance test-tsan-guest test-guest-long test-qtest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-e2e-long test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime bench-instant test-instant test-realtime-long against mutate coverage lint test-kvm test-tcg hunt-nvme fuzz-device dist install uninstall
 NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt test-hunt-long hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
@@ -116,6 +116,9 @@ test-file-systems: ## in the guest: 4 file systems x 5 mappings x schemes, every
 test-laws: ## write amplification against the published formulas, within 2 %
 	@SCARP_TEST_ALL=1 $(SCARP) test-laws
 
+test-instant: ## guests that are one run until an instant, and `scarp why` beside them (some 60 guests)
+	@SCARP_TEST_ALL=1 $(SCARP) test-instant
+
 test-scripts: ## parsing, table, report and arguments on synthetic results
 	@$(SCARP) test-scripts
 
@@ -157,6 +160,9 @@ bench-array: ## the guest's instructions for each I/O of the SSD array, beside f
 
 bench-guest: ## guest I/Os per second of a core, against stock nvme on null-co (ROUNDS=5)
 	@$(SCARP) bench-guest --rounds $(ROUNDS)
+
+bench-instant: ## how soon `scarp why`, the report and `compare --at` answer, on the log of `make run`
+	@$(SCARP) bench-instant
 
 bench-realtime: ## the engine's thread on the host's clock: rates and lateness (ROUNDS=5; ARGS=--guest: of reads in a guest)
 	@$(SCARP) bench-realtime --rounds $(ROUNDS) $(ARGS)

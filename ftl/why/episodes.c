@@ -108,7 +108,12 @@ static void clear_episode(gpointer episode)
     g_array_unref(((WhyEpisode *)episode)->asked);
 }
 
-static WhyEpisode *episode_of(GArray *episodes, const WhyAsked *asked)
+/*
+ * Returns the command's episode, which is made if there is none. NULL: there are
+ * as many as are allowed.
+ */
+static WhyEpisode *episode_of(GArray *episodes, const WhyAsked *asked,
+                              guint most)
 {
     WhyEpisode fresh = { .chain = asked->chain, .at_ns = SCARP_TIME_NEVER };
 
@@ -118,6 +123,9 @@ static WhyEpisode *episode_of(GArray *episodes, const WhyAsked *asked)
         if (episode->chain == asked->chain) {
             return episode;
         }
+    }
+    if (most && episodes->len == most) {
+        return NULL;
     }
     fresh.asked = g_array_new(false, false, sizeof(WhyAsked));
     g_array_append_val(episodes, fresh);
@@ -163,7 +171,7 @@ static void set_times(WhyEpisode *episode, const WhySurvey *survey,
 }
 
 GArray *why_episodes(const WhySurvey *survey, const RerunRecord *record,
-                     int64_t at_ns, GError **error)
+                     int64_t at_ns, guint most, GError **error)
 {
     GArray *episodes = g_array_new(false, false, sizeof(WhyEpisode));
 
@@ -171,6 +179,7 @@ GArray *why_episodes(const WhySurvey *survey, const RerunRecord *record,
     for (guint i = 0; i < survey->asked->len; i++) {
         const WhyAsked *asked = &g_array_index(survey->asked, WhyAsked, i);
         const CmdLogRow *cmd = cmd_of(record, asked->row);
+        WhyEpisode *episode;
 
         if (at_ns != SCARP_TIME_NEVER && at_ns >= cmd->complete_ns) {
             g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
@@ -181,7 +190,10 @@ GArray *why_episodes(const WhySurvey *survey, const RerunRecord *record,
             g_array_unref(episodes);
             return NULL;
         }
-        g_array_append_vals(episode_of(episodes, asked)->asked, asked, 1);
+        episode = episode_of(episodes, asked, most);
+        if (episode) {
+            g_array_append_vals(episode->asked, asked, 1);
+        }
     }
     for (guint i = 0; i < episodes->len; i++) {
         WhyEpisode *episode = &g_array_index(episodes, WhyEpisode, i);

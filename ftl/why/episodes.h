@@ -27,10 +27,11 @@ GArray *why_numbered(const RerunRecord *record, char **orders, GError **error);
  * Returns an array of WhyEpisode, in the order of their instants. at_ns is the
  * instant of all episodes. If it is SCARP_TIME_NEVER, the instant of each is a
  * nanosecond before its chain begins, or, without a chain, before its command
- * is submitted. NULL, with *error set: a command had ended at at_ns.
+ * is submitted. Of more than `most` episodes (0: no limit) the commands are left
+ * out. NULL, with *error set: a command had ended at at_ns.
  */
 GArray *why_episodes(const WhySurvey *survey, const RerunRecord *record,
-                     int64_t at_ns, GError **error);
+                     int64_t at_ns, guint most, GError **error);
 
 /* Writes a line of JSON about the episode in the recorded run. */
 void why_tell_episode(const WhyEpisode *episode, const WhySurvey *survey,

@@ -21,7 +21,8 @@
 static char *description, *scheme, *params, *image, *cmd_log, *changes_path,
             *at_text, *logs, *trace;
 static char **overrides, **orders, **schemes, **larger, **stopped;
-static int64_t seed = 1, slowest, jobs = 1, from_ns, to_ns = SCARP_TIME_LAST;
+static int64_t seed = 1, slowest, most_episodes, jobs = 1, from_ns,
+               to_ns = SCARP_TIME_LAST;
 static gboolean version, strips;
 
 static const GOptionEntry entries[] = {
@@ -43,6 +44,8 @@ static const GOptionEntry entries[] = {
       "asks for the commands that took longest", "N" },
     { "command", 0, 0, G_OPTION_ARG_STRING_ARRAY, &orders,
       "asks for the command of this order of submission; repeatable", "N" },
+    { "episodes", 0, 0, G_OPTION_ARG_INT64, &most_episodes,
+      "--slowest: leaves out commands of more than so many (0: none)", "N" },
     { "from-ns", 0, 0, G_OPTION_ARG_INT64, &from_ns,
       "--slowest: none submitted before (0)", "NS" },
     { "to-ns", 0, 0, G_OPTION_ARG_INT64, &to_ns,
@@ -71,6 +74,7 @@ static const GOptionEntry entries[] = {
 static const OptionRange ranges[] = {
     { "seed", &seed, 0, G_MAXINT64 / 4 },
     { "slowest", &slowest, 0, 1000000 },
+    { "episodes", &most_episodes, 0, 1000000 },
     { "from-ns", &from_ns, 0, SCARP_TIME_LAST },
     { "to-ns", &to_ns, 0, SCARP_TIME_LAST },
     { "jobs", &jobs, 1, 4096 },
@@ -348,7 +352,7 @@ static bool answer(RerunRecord *record, const ScarpConfig *config,
     if (!why_survey(&survey, record, config, rows, error)) {
         return false;
     }
-    episodes = why_episodes(&survey, record, at_ns, error);
+    episodes = why_episodes(&survey, record, at_ns, most_episodes, error);
     ok = episodes;
     if (ok) {
         printf("{\"schema\": \"scarp-why-1\", \"scarp_version\": \"%s\", "

@@ -21,7 +21,7 @@ import numpy as np  # noqa: E402
 from scarplib.build.browser import ensure_browser  # noqa: E402
 from scarplib.device_logs.command_log import CAUSES  # noqa: E402
 from scarplib.results import report, summary  # noqa: E402
-from scarplib.results.interactive import bins, columns, section, served  # noqa: E402
+from scarplib.results.interactive import bins, columns, instants, section, served  # noqa: E402
 from scarplib.results.percentiles import percentile  # noqa: E402
 
 COMMANDS = {"baseline": 800_000, "ideal": 200_000}
@@ -82,6 +82,39 @@ class Reduced(unittest.TestCase):
             self.assertGreater(int(fast.sum()), 50)
 
 
+class Strips(unittest.TestCase):
+    def test_columns(self) -> None:
+        """Each column has what took most of its time; idle ones have nothing."""
+        n = instants.COLUMNS
+        span = n * 1000
+        found = instants.strip(
+            [[0, 10_000, "gc_read"], [10_000, 600, "erase"], [10_600, 400, "host_read"],
+             [20_000, 300, "gc_read"], [span - 1500, 9_000, "gc_program"]],
+            span,
+        )  # fmt: skip
+        gc_read, erase, program = (
+            instants.WORKS.index(x) for x in ("gc_read", "erase", "gc_program")
+        )
+        self.assertEqual(found, [[0, 10, gc_read], [10, 11, erase], [n - 2, n, program]])
+
+    def test_lines_of_a_run(self) -> None:
+        folder = ROOT / "out" / "some"
+        result = {
+            "again": [["image", "run:drive.img"], ["job", "scarp:fio-jobs/demo.fio"],
+                      ["cpu-shift", "-1"]],
+            "schemes": {"baseline": {}, "pgc": {}}, "columns": {"pgc": "baseline"},
+            "forks": {"pgc": {"stem": "baseline", "scheme": "pgc", "at_ns": 5}},
+        }  # fmt: skip
+        self.assertEqual(
+            instants.compare_words(result, folder),
+            "scripts/scarp compare --image out/some/drive.img --job fio-jobs/demo.fio "
+            "--cpu-shift=-1",
+        )
+        self.assertEqual(instants.schemes_of(result, "baseline"), ["baseline", "pgc"])
+        self.assertEqual(instants.schemes_of(result, "pgc"), [])
+        self.assertIsNone(instants.compare_words({"schemes": {}}, folder))
+
+
 class InBrowser(unittest.TestCase):
     """A page of a million commands; what cannot be had, such as the browser, fails."""
 
@@ -106,7 +139,15 @@ class InBrowser(unittest.TestCase):
             "job": "many.fio",
             "device": "none.ini",
         }
-        interactive = partial(section.section, cls.schemes, where, known)
+        asked = {"baseline": section.Repeatable(cls.answer(), ("baseline", "pgc"))}
+        interactive = partial(
+            section.section,
+            cls.schemes,
+            where,
+            known,
+            repeatable=asked,
+            again="scripts/scarp compare --image d.img --job short.fio",
+        )
         html = report.page(result, [(section.HEADING, "", b"")], interactive)
         cls.file = cls.folder / "report.html"
         cls.file.write_text(html)
@@ -115,6 +156,36 @@ class InBrowser(unittest.TestCase):
         cls.page.open(cls.file)
         cls.page.wait("!!window.scarpReport")
         cls.page.value("document.getElementById('scarp').scrollIntoView()")
+
+    @classmethod
+    def answer(cls) -> dict[str, Any]:
+        """What scarp-why might say of the slowest command, its die's work in the fact and under
+        one scheme."""
+        commands = cls.schemes[0].commands
+        i = max(range(len(commands)), key=lambda i: commands.complete[i] - commands.submit[i])
+        at_ns, end_ns = commands.submit[i] - 1001, commands.complete[i]
+
+        def side(latency: int, exact: bool, slices: list[list[Any]]) -> dict[str, Any]:
+            return {
+                "commands": [{"latency_ns": latency, "waited_ns": 5000, "exact": exact}],
+                "window": {"fact_ns": 10**9, "branch_ns": 10**9 - 7_000_000, "waited_ns": 9000},
+                "strip": {"die": 3, "until_ns": end_ns, "slices": slices},
+            }
+
+        half = (end_ns - at_ns) // 2
+        fact = side(end_ns - commands.submit[i], True, [[0, half, "gc_program"]])
+        branch = side(123_000, False, [[0, half // 2, "host_read"], [half, half, "erase"]])
+        return {
+            "episodes": [
+                {
+                    "at_ns": at_ns,
+                    "until_ns": at_ns + 10**8,
+                    "commands": [{"order": commands.order[i]}],
+                    "control": fact,
+                    "branches": [{"kind": "under", "text": "pgc", "verdict": "moved", **branch}],
+                }
+            ]
+        }
 
     def tearDown(self) -> None:
         self.assertEqual(self.page.complaints, [])
@@ -253,6 +324,49 @@ class InBrowser(unittest.TestCase):
         self.assertIn(f"after {slowest} ns", self.text("details"))
         self.assertLess(self.page.value("scarpReport.plot.xRange.end"), 100)
         self.assertGreater(self.page.value("scarpReport.plot.points.length"), 0)
+
+    def test_what_it_would_have_cost(self) -> None:
+        """Below the causes of one that was asked for: other schemes, and what its die did."""
+        self.page.value("document.getElementById('scarp-slowest').click()")
+        self.settle()
+        details = self.text("details")
+        for wanted in ("What it would have cost", "under pgc", "123 µs ~, held 5 µs", "moved",
+                       "−7 ms", "What die 3 did"):  # fmt: skip
+            self.assertIn(wanted, details)
+        strips = self.page.value("""[...document.querySelectorAll('#scarp-details .strip')]
+            .map((line) => [line.innerText.trim(), [...line.querySelectorAll('i')].map((part) =>
+                [Number(part.dataset.work), part.getBoundingClientRect().width])])""")
+        (fact, worked), (branch, others) = strips
+        self.assertEqual((fact, branch), ("in fact", "under pgc"))
+        self.assertEqual([work for work, _ in worked], [instants.WORKS.index("gc_program")])
+        found = [work for work, _ in others]
+        self.assertEqual(found, [instants.WORKS.index(x) for x in ("host_read", "erase")])
+        # Half of the time, and a quarter.
+        self.assertAlmostEqual(worked[0][1] / others[0][1], 2, delta=0.1)
+        # It stands below the causes, and above where the command went.
+        order = self.page.value("""[...document.getElementById('scarp-details').children]
+            .map((part) => part.className)""")
+        self.assertEqual(order[:5], ["", "causes", "legend", "why", "facts"])
+        self.assertNotIn("scripts/scarp why", details)
+        commands = self.schemes[0].commands
+        i = max(range(len(commands)), key=lambda i: commands.complete[i] - commands.submit[i])
+        # Its collection began a microsecond before it came.
+        again = "scripts/scarp compare --image d.img --job short.fio --schemes baseline,pgc"
+        self.assertIn(f"{again} --at {commands.submit[i] - 1001}ns", details)
+
+    def test_others_have_lines_to_copy(self) -> None:
+        self.view(0.2, 0.4)
+        self.page.click(*self.place("p.row === 0 && p.y < 1e6"))
+        details = self.text("details")
+        row = self.page.value("scarpReport.chosen.i")
+        order = self.page.value(f"scarpReport.data.schemes[0].commands.order[{row}]")
+        self.assertIn(f"scripts/scarp why {self.folder}/baseline --command {order}", details)
+        submit = self.page.value(f"scarpReport.data.schemes[0].commands.time[{row}]")
+        moment = int(submit) + self.schemes[0].begin_ns - 1
+        self.assertIn(f"--schemes baseline,pgc --at {moment}ns", details)
+        # A column that cannot be repeated has none.
+        self.page.click(*self.place("p.row === 1"))
+        self.assertNotIn("scarp why", self.text("details"))
 
     def test_copy(self) -> None:
         self.page.value("document.getElementById('scarp-slowest').click()")

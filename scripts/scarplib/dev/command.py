@@ -49,6 +49,12 @@ def _bench_guest(options: argparse.Namespace) -> int:
     return bench_guest.main(options.rounds)
 
 
+def _bench_instant(_: argparse.Namespace) -> int:
+    from scarplib.dev import bench_instant
+
+    return bench_instant.main()
+
+
 def _bench_realtime(options: argparse.Namespace) -> int:
     from scarplib.dev import bench_realtime, bench_realtime_guest
 
@@ -66,6 +72,7 @@ def _add_suites(tree: Tree) -> None:
         ("test-reproduce", "directions of the papers' experiments, on few workloads"),
         ("test-scripts", "these scripts, on synthetic results"),
         ("test-e2e", "the built programs and the report as a user meets them"),
+        ("test-instant", "guests that are one run until an instant, and `scarp why` beside them"),
         ("lint", "ruff and mypy, and QEMU's checkpatch on C files and patches"),
     ):
         tree.add(name, DEVELOPERS, text, _suites)
@@ -94,6 +101,12 @@ def _add_benchmarks(tree: Tree) -> None:
         "bench-guest", DEVELOPERS, "guest I/Os per second of a core, against null-co", _bench_guest
     )
     add_rounds(guest, 5)
+    tree.add(
+        "bench-instant",
+        DEVELOPERS,
+        "how soon `scarp why`, the report and `compare --at` answer",
+        _bench_instant,
+    )
     ring = tree.add(
         "bench-realtime",
         DEVELOPERS,

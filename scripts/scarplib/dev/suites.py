@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from scarplib.build import locks
+from scarplib.build.cuts import ensure_why
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.page_library import ensure_library
 from scarplib.build.qemu import QemuBuild, ensure_qemu
@@ -69,6 +70,8 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         # busier, and the bytes must be the same.  `make test-determinism` has more of them, and
         # those that must differ.
         Suite("determinism", [scarp, "determinism", "-n", "4", "--skip-negative"], 1),
+        # Guests that are one run until an instant, and what `scarp why` says of it.
+        Suite("instant", [str(python), "tests/instant/run.py"], 1),
         # One guest without an operating system, on KVM, on TCG and on virtual time.
         Suite("kvm", [sys.executable, "tests/kvm/run.py", "--qemu", str(qemu.binary)], 1),
         # What patches 0042 to 0046 change: which of a guest's blocks TCG runs next.
@@ -109,6 +112,7 @@ def setup() -> tuple[QemuBuild, Path]:
         raise errors[0]
     ensure_library()
     ensure_replay()
+    ensure_why()
     return qemu, ensure_venv()
 
 

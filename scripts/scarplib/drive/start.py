@@ -40,7 +40,8 @@ def said(path: Path, folder: Path) -> str:
     return str(whole)
 
 
-def _meant(text: str, folder: Path) -> Path:
+def meant(text: str, folder: Path) -> Path:
+    """The file that said() has named."""
     kind, _, rest = text.partition(":")
     return {"run": folder, "scarp": ROOT}[kind] / rest if kind in ("run", "scarp") else Path(text)
 
@@ -59,7 +60,7 @@ def of_run(result: dict[str, Any], folder: Path, column: str) -> Start | None:
             # A summary may be anybody's, and other options write files.
             raise ValueError(f"start: '{name}' is no option that a drive begins with")
         if name in ("image", "description"):
-            path = _meant(value, folder)
+            path = meant(value, folder)
             if not path.is_file():
                 return None
             value = str(path)

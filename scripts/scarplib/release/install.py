@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scarplib import command_tree
-from scarplib.build import array, replayer
+from scarplib.build import array, cuts, replayer
 from scarplib.build.library import HEADER, ensure_libscarp
 from scarplib.completion.words import script
 from scarplib.errors import UserError
@@ -91,12 +91,15 @@ def tree(commands: command_tree.Tree) -> Tree:
     plan.files |= {
         "bin/scarp-replay": replayer.ensure_replay(),
         "bin/scarp-array": array.ensure_simulator(),
+        # The report asks it, and its reader may have no compiler.
+        "bin/scarp-why": cuts.ensure_why(),
         "include/scarp.h": HEADER,
         "lib/libscarp.a": library.static,
         f"lib/{library.shared.name}": library.shared,
         f"{_SHARE}/python/scarp.py": ROOT / _BINDING,
     }
-    plan.programs = {"bin/scarp-replay", "bin/scarp-array", f"lib/{library.shared.name}"}
+    plan.programs = {"bin/scarp-replay", "bin/scarp-array", "bin/scarp-why"}
+    plan.programs.add(f"lib/{library.shared.name}")
     plan.links = {
         "bin/scarp": f"../{_SHARE}/scripts/scarp",
         f"lib/{library.soname}": library.shared.name,

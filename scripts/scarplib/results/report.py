@@ -24,7 +24,7 @@ from scarplib.results import best, file_system, html_page, lateness, ran, replay
 from scarplib.results.causes import labels, merges, sentences, tail_shares, tail_text
 from scarplib.results.host_rows import AT_DRIVE
 from scarplib.results.html_page import Picture
-from scarplib.results.interactive import section, served
+from scarplib.results.interactive import instants, section, served
 from scarplib.results.pictures.cause_shares import figure_cause_shares
 from scarplib.results.pictures.distribution import figure_distribution
 from scarplib.results.pictures.fork import figure_fork
@@ -130,32 +130,54 @@ def page(
     )
 
 
-class _Served:
-    """Where the commands were served, found beside the drawing: the replayer is another process."""
+class _Asked:
+    """What is asked of the engine beside the drawing: its programs are other processes.
 
-    def __init__(self, result: dict[str, Any], folder: Path, schemes: list[SchemeData]) -> None:
+    Where the commands were served, and what the slowest would have cost (unless without_why).
+    """
+
+    def __init__(
+        self, result: dict[str, Any], folder: Path, schemes: list[SchemeData], without_why: bool
+    ) -> None:
         self.starts = {d.name: start.of_run(result, folder, d.name) for d in schemes}
         self.found: dict[str, served.Served | None] = {}
+        self.repeatable: dict[str, section.Repeatable] = {}
+        self.again = instants.compare_words(result, folder)
+        self._result = result
+        # On the host's clock no log gives its own nanoseconds again.
+        self._asks = not without_why and lateness.clock(result["schemes"].values()) == "virtual"
         self._thread = threading.Thread(target=self._find, args=(schemes,))
         self._thread.start()
 
     def _find(self, schemes: list[SchemeData]) -> None:
         for data in schemes:
             self.found[data.name] = served.find(data, self.starts[data.name])
+        for data in schemes:
+            if self._asks and self.starts[data.name]:
+                answer = instants.find(data.folder)
+                compared = instants.schemes_of(self._result, data.name)
+                self.repeatable[data.name] = section.Repeatable(answer, compared)
 
     def interactive(self, schemes: list[SchemeData], otherwise: Markup) -> Markup:
         """The part of the page."""
         self._thread.join()
         can_replay = {name: known is not None for name, known in self.starts.items()}
-        return section.section(schemes, self.found, can_replay, otherwise)
+        return section.section(
+            schemes,
+            self.found,
+            can_replay,
+            otherwise,
+            repeatable=self.repeatable,
+            again=self.again,
+        )
 
 
-def write_report(folder: Path) -> None:
+def write_report(folder: Path, without_why: bool = False) -> None:
     """Draw the pictures, and write the page around them, into the run's folder."""
     result = json.loads((folder / "summary.json").read_text())
     load = replayed.load if result["schema"] == replayed.SCHEMA else summary.load_scheme
     schemes = [load(folder / folder_name(name), name) for name in result["schemes"]]
-    where = _Served(result, folder, schemes)
+    where = _Asked(result, folder, schemes, without_why)
     style()
     # For a page of results: the reads alone, small.
     if small := figure_tail(schemes, ("read",)):
@@ -236,11 +258,11 @@ def write_report(folder: Path) -> None:
 
 
 def main() -> int:
-    """As `scarp run` calls it: FOLDER."""
-    if len(sys.argv) != 2:
-        print("usage: python -m scarplib.results.report FOLDER", file=sys.stderr)
+    """As `scarp run` calls it: FOLDER; as its benchmark does: FOLDER --without-why."""
+    if len(sys.argv) < 2 or sys.argv[2:] not in ([], ["--without-why"]):
+        print("usage: python -m scarplib.results.report FOLDER [--without-why]", file=sys.stderr)
         return 2
-    write_report(Path(sys.argv[1]))
+    write_report(Path(sys.argv[1]), bool(sys.argv[2:]))
     return 0
 
 

@@ -8,6 +8,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from scarplib.build.venv import ensure_venv
@@ -84,12 +85,15 @@ def point_latest(folder: Path) -> None:
 
 
 def draw(
-    folder: Path, module: str = "scarplib.results.report", numbers: str = "summary.json"
+    folder: Path,
+    module: str = "scarplib.results.report",
+    numbers: str = "summary.json",
+    options: Sequence[str] = (),
 ) -> None:
     """The report of what is in the folder, by the venv's Python, which has matplotlib."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     done = subprocess.run(
-        [ensure_venv(), "-B", "-m", module, folder],
+        [ensure_venv(), "-B", "-m", module, folder, *options],
         env=environment,
         capture_output=True,
         text=True,

@@ -235,6 +235,23 @@ def _start(settings: Settings, state: Path, folder: Path) -> list[list[str]]:
     return words
 
 
+def _again(settings: Settings, state: Path, folder: Path) -> dict[str, list[list[str]]]:
+    """Options by which `scarp compare` runs these guests again, but for schemes and an instant."""
+    if settings.user or settings.clock.cpu_shift is None or not settings.job:
+        # What is the user's own has more options than a line to copy should.
+        return {}
+    words = [["image", start.said(state, folder)], ["job", start.said(settings.job, folder)]]
+    if settings.device:
+        words.append(["device", start.said(settings.device, folder)])
+    words += [["set", settings.overrides]] if settings.overrides else []
+    words += [["handles", str(settings.handles)]] if settings.handles else []
+    for name, value in (("seed", settings.seed), ("smp", settings.smp)):
+        words += [[name, str(value)]] if value != 1 else []
+    shift = settings.clock.cpu_shift
+    words += [["cpu-shift", str(shift)]] if shift != VIRTUAL.cpu_shift else []
+    return {"again": words}
+
+
 def compare_drive(
     numbers: dict[str, Any], folder: Path, begun: start.Start, span: tuple[int, int]
 ) -> None:
@@ -497,6 +514,7 @@ def _write(
         "failed": sorted(outcome.failures),
         **({"changed": outcome.changed} if outcome.changed else {}),
         "start": _start(settings, ready.state, folder),
+        **_again(settings, ready.state, folder),
         # A column's name may say more than its scheme and parameters, such as its file system.
         # With an instant it is the scheme that a column begins with.
         "columns": {name: ready.jobs[name].scheme for name in outcome.schemes},

@@ -8,10 +8,12 @@ import json
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scarplib import whole_file
+from scarplib import scheme_text, whole_file
 from scarplib.device_logs import changes
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import timeline
@@ -22,60 +24,73 @@ SLOWEST = 10
 WITHOUT = "collections"
 
 
-def _summary(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder.resolve().parent / "summary.json").read_text())
-    return found
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a run's folder of a scheme; each member is an option of `scarp why`."""
 
+    folder: Path
+    slowest: int = SLOWEST
+    # Not empty: these commands, by the order of their submission, and not the slowest.
+    orders: Sequence[int] = ()
+    at: str | None = None
+    # Without any of the three: the run's other schemes, and without collections.
+    under: Sequence[str] = ()
+    without: Sequence[str] = ()
+    larger: Sequence[str] = ()
+    logs: Path | None = None
+    # 0: as many episodes as there are.
+    episodes: int = 0
+    # What the die in question did.
+    strips: bool = False
 
-def _others(folder: Path) -> list[str]:
-    """Schemes of the run's other columns, which are compared with this one in its table."""
-    result = _summary(folder)
-    # A column that forked begins as its stem does; its own scheme is that from then on.
-    forked = {name: fork["scheme"] for name, fork in result.get("forks", {}).items()}
-    schemes = {**dict.fromkeys(result["schemes"]), **result.get("columns", {}), **forked}
-    from scarplib import scheme_text
+    def arguments(self) -> list[str]:
+        """Of scarp-why."""
+        folder = self.folder.resolve()
+        found = [*timeline.beginning(self.folder).words(), "--cmd-log", str(folder / "cmd.bin")]
+        found += [*changes.words(self.folder), *self._which(), *self._branches()]
+        found += ["--at", self.at] if self.at else []
+        found += ["--episodes", str(self.episodes)] if self.episodes else []
+        found += ["--strips"] if self.strips else []
+        found += ["--jobs", str(len(os.sched_getaffinity(0)))]
+        if self.logs:
+            self.logs.mkdir(parents=True, exist_ok=True)
+            found += ["--logs", str(self.logs.resolve())]
+        return found
 
-    own = scheme_text.column_in(result["schemes"], folder.resolve().name)
-    others = [schemes[name] or name for name in result["schemes"] if name != own]
-    return list(dict.fromkeys(others))
+    def _summary(self) -> tuple[dict[str, Any], str]:
+        """The run's, and the name of this folder's column in it."""
+        whole = self.folder.resolve()
+        found: dict[str, Any] = json.loads((whole.parent / "summary.json").read_text())
+        return found, scheme_text.column_in(found["schemes"], whole.name)
 
+    def _others(self) -> list[str]:
+        """Schemes of the run's other columns, which are compared with this one in its table."""
+        result, own = self._summary()
+        # A column that forked begins as its stem does; its own scheme is that from then on.
+        forked = {name: fork["scheme"] for name, fork in result.get("forks", {}).items()}
+        schemes = {name: name for name in result["schemes"]}
+        schemes |= {**result.get("columns", {}), **forked}
+        others = (schemes[name] for name in result["schemes"] if name != own)
+        return [scheme for scheme in dict.fromkeys(others) if scheme != schemes.get(own)]
 
-def _job(folder: Path) -> list[str]:
-    """Words for when the job ran: --slowest asks for its commands alone."""
-    result = _summary(folder)
-    from scarplib import scheme_text
+    def _job(self) -> list[str]:
+        """Words for when the job ran: --slowest asks for its commands alone."""
+        result, own = self._summary()
+        column = result["schemes"].get(own, {})
+        said = [("--from-ns", column.get("begin_ns")), ("--to-ns", column.get("end_ns"))]
+        return [word for name, ns in said if isinstance(ns, int) for word in (name, str(ns))]
 
-    own = scheme_text.column_in(result["schemes"], folder.resolve().name)
-    column = result["schemes"].get(own, {})
-    said = [("--from-ns", column.get("begin_ns")), ("--to-ns", column.get("end_ns"))]
-    return [word for name, ns in said if isinstance(ns, int) for word in (name, str(ns))]
+    def _which(self) -> list[str]:
+        if self.orders:
+            return [word for order in self.orders for word in ("--command", str(order))]
+        return ["--slowest", str(self.slowest), *self._job()]
 
-
-def _which(options: argparse.Namespace) -> list[str]:
-    if options.orders:
-        return [word for order in options.orders for word in ("--command", str(order))]
-    return ["--slowest", str(options.slowest or SLOWEST), *_job(options.folder)]
-
-
-def _branches(options: argparse.Namespace) -> list[str]:
-    under, without = options.under, options.without
-    if not (under or without or options.larger):
-        under, without = _others(options.folder), [WITHOUT]
-    asked = [("--under", under), ("--without", without), ("--with", options.larger)]
-    return [word for name, texts in asked for text in texts for word in (name, text)]
-
-
-def _arguments(options: argparse.Namespace) -> list[str]:
-    folder: Path = options.folder
-    began = timeline.beginning(folder)
-    found = [*began.words(), "--cmd-log", str(folder.resolve() / "cmd.bin")]
-    found += [*changes.words(folder), *_which(options), *_branches(options)]
-    found += ["--at", options.at] if options.at else []
-    found += ["--jobs", str(len(os.sched_getaffinity(0)))]
-    if options.logs:
-        options.logs.mkdir(parents=True, exist_ok=True)
-        found += ["--logs", str(options.logs.resolve())]
-    return found
+    def _branches(self) -> list[str]:
+        under, without = self.under, self.without
+        if not (under or without or self.larger):
+            under, without = self._others(), [WITHOUT]
+        asked = [("--under", under), ("--without", without), ("--with", self.larger)]
+        return [word for name, texts in asked for text in texts for word in (name, text)]
 
 
 def _joined(lines: list[dict[str, Any]]) -> dict[str, Any]:
@@ -111,12 +126,12 @@ def _check_control(episode: dict[str, Any]) -> None:
         )
 
 
-def ask(arguments: list[str]) -> dict[str, Any]:
-    """The program's answer; what it refuses is a UserError."""
+def ask(arguments: list[str], program: Path | None = None) -> dict[str, Any]:
+    """The answer of scarp-why, or of that program of it; what it refuses is a UserError."""
     from scarplib.build.cuts import first_why
 
     done = subprocess.run(
-        [str(first_why()), *arguments],
+        [str(program or first_why()), *arguments],
         capture_output=True,
         text=True,
         errors="surrogateescape",
@@ -142,8 +157,18 @@ def _with_trace(arguments: list[str], output: Path) -> dict[str, Any]:
 
 def _answer(options: argparse.Namespace) -> None:
     """Ask, and say the answer as the command line wants it."""
+    question = Question(
+        folder=options.folder,
+        slowest=options.slowest or SLOWEST,
+        orders=options.orders or (),
+        at=options.at,
+        under=options.under,
+        without=options.without,
+        larger=options.larger,
+        logs=options.logs,
+    )
     try:
-        arguments = _arguments(options)
+        arguments = question.arguments()
     except LogError as error:
         raise UserError(str(error)) from error
     if options.output:

@@ -107,12 +107,125 @@ function facts(scheme, i, collections) {
   return table;
 }
 
+function quoted(path) {
+  return /^[\w./+-]+$/.test(path) ? path : `'${path}'`;
+}
+
 // Some time around the command, so that what it waited for is in the window, too.
 function timelineCommand(scheme, i) {
-  const quoted = /^[\w./+-]+$/.test(scheme.folder) ? scheme.folder : `'${scheme.folder}'`;
   const moment = scheme.begin + scheme.commands.time[i];
   const window = Math.max(1000, Math.ceil((scheme.commands.latency[i] * 1.5) / 1000));
-  return `scripts/scarp timeline ${quoted} --around ${moment} --for ${window} -o moment.pftrace`;
+  return `scripts/scarp timeline ${quoted(scheme.folder)} --around ${moment} --for ${window} -o moment.pftrace`;
+}
+
+// What `scarp why` said of one of the slowest: WORKS of instants.py, in that order.
+const WORKS = [
+  ["host's read", "#56B4E9"], ["host's program", "#0072B2"], ["collection's read", "#F5C27A"],
+  ["collection's program", "#D55E00"], ["erase", "#8C2D04"], ["other", "#44AA99"],
+];
+
+function signed(ns) {
+  return ns ? `${ns < 0 ? "−" : "+"}${humanNs(Math.abs(ns))}` : "0";
+}
+
+function stripLine(name, runs) {
+  const line = element("div", "", "strip");
+  const bar = element("div");
+  bar.title = name;
+  for (const [from, to, work] of runs) {
+    const part = element("i");
+    part.title = WORKS[work][0];
+    part.dataset.work = work;
+    part.style.cssText =
+      `left:${from / 3}%;width:${(to - from) / 3}%;background:${WORKS[work][1]}`;
+    bar.append(part);
+  }
+  line.append(element("span", name), bar);
+  return line;
+}
+
+function stripLegend(strips) {
+  const used = new Set(strips.runs.flatMap((runs) => runs.map((run) => run[2])));
+  const legend = element("div", "", "legend");
+  WORKS.forEach(([label, colour], work) => {
+    if (used.has(work)) {
+      const square = element("i");
+      square.style.background = colour;
+      const line = element("span");
+      line.append(square, label);
+      legend.append(line);
+    }
+  });
+  return legend;
+}
+
+function costTable(episode, command, total) {
+  const table = element("table", "", "facts", "cost");
+  const names = ["", "this command", "all in the window", "held back by the host", "so it is"];
+  const head = element("tr");
+  head.append(...names.map((name) => element("th", name)));
+  table.append(head);
+  const fact = element("tr");
+  fact.append(element("td", "in fact"), element("td", humanNs(total)), element("td", "–"),
+              element("td", "–"), element("td", "–"));
+  table.append(fact);
+  episode.branches.forEach((branch, n) => {
+    const [ns, exact, held] = command.branches[n];
+    const took = humanNs(ns) + (exact ? "" : " ~") + (held ? `, held ${humanNs(held)}` : "");
+    const line = element("tr");
+    line.append(element("td", branch.name), element("td", took), element("td", signed(branch.all)),
+                element("td", signed(branch.held)), element("td", branch.verdict));
+    table.append(line);
+  });
+  return table;
+}
+
+// Null where it was not asked.
+function wouldHaveCost(scheme, i) {
+  const command = scheme.why?.commands[i];
+  if (!command) {
+    return null;
+  }
+  const episode = scheme.why.episodes[command.episode];
+  const part = element("div", "", "why");
+  part.append(
+    element("h4", "What it would have cost"),
+    element("p", `From ${(episode.at / 1e9).toFixed(9)} s of the job on, in a window of ` +
+      `${humanNs(episode.window)}. ~ is assumed: the guest would have known of the branch by then.`),
+    costTable(episode, command, scheme.commands.latency[i]),
+  );
+  if (episode.strips) {
+    const { die, span, runs } = episode.strips;
+    part.append(element("p", `What die ${die} did in these ${humanNs(span)}:`));
+    runs.forEach((run, n) =>
+      part.append(stripLine(n ? episode.branches[n - 1].name : "in fact", run)));
+    part.append(stripLegend(episode.strips));
+  }
+  return part;
+}
+
+// A nanosecond before the first collection that it was behind, or before it came.
+function forkMoment(scheme, i, collections) {
+  const first = Math.min(scheme.commands.time[i], ...collections.map((run) => run.begin));
+  return Math.max(0, scheme.begin + first - 1);
+}
+
+function otherLines(data, scheme, i, collections) {
+  const made = [];
+  if (scheme.commands.order && !scheme.why?.commands[i]) {
+    made.push(
+      element("p", "What it would have cost under other schemes, and who pays:"),
+      copyLine(`scripts/scarp why ${quoted(scheme.folder)} --command ${scheme.commands.order[i]}`),
+    );
+  }
+  if (data.again && scheme.compared.length) {
+    const at = forkMoment(scheme, i, collections);
+    made.push(
+      element("p", "The same in guests, which react:"),
+      copyLine(`${data.again} --schemes ${scheme.compared.join(",")} --at ${at}ns`),
+    );
+  }
+  return made;
 }
 
 function copyLine(text) {
@@ -142,7 +255,12 @@ function showDetails(data, { row, i }, collections) {
   );
   const panel = document.getElementById("scarp-details");
   panel.replaceChildren(head, ...causeBar(causes, Math.max(1, total)), facts(scheme, i, collections));
+  const cost = wouldHaveCost(scheme, i);
+  if (cost) {
+    panel.insertBefore(cost, panel.lastChild);
+  }
   if (scheme.folder) {
+    panel.append(...otherLines(data, scheme, i, collections));
     panel.append(
       element("p", "Everything that the drive did around it, for ui.perfetto.dev:"),
       copyLine(timelineCommand(scheme, i)),

@@ -7,7 +7,9 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from scarplib.device_logs.flash_log import NOWHERE
 from scarplib.paths import ROOT
 from scarplib.results import html_page
 from scarplib.results.causes import labels, merges, sentences
+from scarplib.results.interactive import instants
 from scarplib.results.interactive.bins import KEPT, bins, kept, levels
 from scarplib.results.interactive.columns import EXACT, Packer
 from scarplib.results.interactive.served import Served
@@ -31,7 +34,23 @@ _HERE = Path(__file__).parent
 _SCRIPTS = ("data.js", "plot.js", "details.js", "page.js")
 
 
-def _commands(pack: Packer, data: SchemeData, served: Served | None, limit: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Repeatable:
+    """A column whose run can be repeated from an instant on."""
+
+    # What scarp-why said of its slowest commands; None: nothing.
+    answer: Mapping[str, Any] | None
+    # For `scarp compare --at`: its own scheme first; empty: that cannot be.
+    schemes: Sequence[str] = ()
+
+
+def _commands(
+    pack: Packer,
+    data: SchemeData,
+    served: Served | None,
+    limit: int,
+    repeatable: Repeatable | None = None,
+) -> dict[str, Any]:
     """The commands that are kept one by one, in the order of submission."""
     commands = data.commands
     begin = data.begin_ns
@@ -48,6 +67,9 @@ def _commands(pack: Packer, data: SchemeData, served: Served | None, limit: int)
         "length": pack.add(np.frombuffer(commands.length, np.uint32)[chosen]),
         "stream": pack.add(np.frombuffer(commands.stream, np.uint16)[chosen]),
     }
+    order = np.frombuffer(commands.order, np.uint32)[chosen]
+    if repeatable:
+        columns["order"] = pack.add(order)
     causes = {}
     for name, column in zip(CAUSES, commands.causes, strict=True):
         values = np.frombuffer(column, np.int64)[chosen]
@@ -58,7 +80,11 @@ def _commands(pack: Packer, data: SchemeData, served: Served | None, limit: int)
             values = getattr(served, name)[chosen].astype(np.int64)
             # Nowhere becomes nought, which is narrower.
             columns[name] = pack.add(np.where(values == NOWHERE, 0, values + 1))
-    return {"columns": columns, "causes": causes}
+    found: dict[str, Any] = {"columns": columns, "causes": causes}
+    if repeatable and repeatable.answer:
+        places = {int(number): place for place, number in enumerate(order)}
+        found["why"] = instants.described(repeatable.answer, places, begin)
+    return found
 
 
 def _levels(pack: Packer, data: SchemeData) -> dict[str, list[Any]]:
@@ -110,6 +136,8 @@ def describe(
     served: Mapping[str, Served | None],
     can_replay: Mapping[str, bool],
     limit: int = KEPT,
+    repeatable: Mapping[str, Repeatable] = MappingProxyType({}),
+    again: str | None = None,
 ) -> tuple[dict[str, Any], str]:
     """What the page says as JSON, and the columns that it refers to, as text."""
     pack = Packer()
@@ -126,7 +154,8 @@ def describe(
             "span": data.end_ns - data.begin_ns,
             "count": count,
             "folder": _folder_words(data.folder) if can_replay.get(data.name) else None,
-            **_commands(pack, data, served.get(data.name), room),
+            **_commands(pack, data, served.get(data.name), room, repeatable.get(data.name)),
+            "compared": list(repeatable[data.name].schemes) if data.name in repeatable else [],
             "levels": _levels(pack, data),
             "collections": _collections(pack, data),
         })  # fmt: skip
@@ -140,7 +169,8 @@ def describe(
         }
         for name, colour in CAUSE_COLOURS.items()
     ]
-    return {"ops": OPS, "causes": causes, "schemes": described}, pack.text()
+    said = {"ops": OPS, "causes": causes, "schemes": described, "again": again}
+    return said, pack.text()
 
 
 def _library() -> str:
@@ -154,6 +184,8 @@ def section(
     can_replay: Mapping[str, bool],
     otherwise: Markup,
     limit: int = KEPT,
+    repeatable: Mapping[str, Repeatable] = MappingProxyType({}),
+    again: str | None = None,
 ) -> Markup:
     """The part as HTML; `otherwise` is shown where scripts do not run.
 
@@ -163,7 +195,7 @@ def section(
     if longest >= EXACT:
         days = longest // (86_400 * 10**9)
         return html_page.render("interactive.html", days=f"{days:,}", otherwise=otherwise)
-    said, columns = describe(schemes, served, can_replay, limit)
+    said, columns = describe(schemes, served, can_replay, limit, repeatable, again)
     # "</" must not end the script that it is in.
     data = json.dumps(said, separators=(",", ":")).replace("</", "<\\/")
     return html_page.render(
