@@ -27,7 +27,7 @@ from scarplib.drive import image_file, start  # noqa: E402
 from scarplib.drive.controller import HostView  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest.job import Job, task_text  # noqa: E402
-from scarplib.runs import determinism, manifest, run  # noqa: E402
+from scarplib.runs import at_once, determinism, manifest, run  # noqa: E402
 from scarplib.runs import folder as folders  # noqa: E402
 
 
@@ -304,7 +304,7 @@ class Determinism(unittest.TestCase):
                 mock.patch.object(folders, "OUT", Path(text)),
                 mock.patch.object(run, "prepare", lambda: (None, None)),
                 mock.patch.object(determinism, "run_job"),
-                mock.patch.object(run, "guest_failure", lambda *_: None),
+                mock.patch.object(at_once, "guest_failure", lambda *_: None),
                 mock.patch.object(determinism, "compared_files", files),
                 contextlib.redirect_stdout(io.StringIO()),
             ):

@@ -24,7 +24,7 @@ from scarplib.guest.drives_job import DrivesJob, prepare, run_drives_job
 from scarplib.guest.programs import NoFioSources
 from scarplib.guest.qmp import Monitor, MonitorClosed
 from scarplib.paths import FIO_JOBS, ROOT
-from scarplib.runs import run
+from scarplib.runs import at_once, run
 
 DEVICE = ROOT / "devices" / "demo.ini"
 JOB = FIO_JOBS / "bench-array.fio"
@@ -91,7 +91,7 @@ def _measure(case: Case, files: dict[str, Path], images: list[Path], out: Path, 
             extra_args=counter.arguments,
         )
         result = run_drives_job(qemu, image, files, job)
-    if problem := run.guest_failure(out.name, result):
+    if problem := at_once.guest_failure(out.name, result):
         raise UserError(problem)
     counter.join()
     return counter.instructions

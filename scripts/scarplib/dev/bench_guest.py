@@ -25,7 +25,7 @@ from scarplib.guest import vm
 from scarplib.guest.job import MARK_BEGIN, MARK_END, task_text
 from scarplib.paths import ROOT
 from scarplib.results.fio import load_fio
-from scarplib.runs import run
+from scarplib.runs import at_once, run
 
 SHIFT = -2
 DRIVE_BYTES = 1 << 30
@@ -116,7 +116,7 @@ def measure(folder: Path, flash: bool, depth: int = 32) -> float:
     )
     clock.done.set()
     clock.join()
-    if problem := run.guest_failure(folder.name, result):
+    if problem := at_once.guest_failure(folder.name, result):
         raise UserError(problem)
     assert result.results
     fio = load_fio(result.results / "fio.json")

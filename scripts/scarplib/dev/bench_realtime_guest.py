@@ -25,7 +25,7 @@ from scarplib.guest.job import environment, get_stats
 from scarplib.paths import DEVICES, FIO_JOBS, OUT
 from scarplib.results.fio import load_fio
 from scarplib.results.fio_figures import figures
-from scarplib.runs import run
+from scarplib.runs import at_once, run
 
 AGE = 900
 # The guest finds both by their serial numbers.
@@ -135,7 +135,7 @@ def measure(folder: Path, rounds: int, seconds: int) -> list[Round]:
             extra_args=list(STOCK),
         )
     )
-    if problem := run.guest_failure("read-latency", result):
+    if problem := at_once.guest_failure("read-latency", result):
         raise UserError(problem)
     assert result.results
     try:

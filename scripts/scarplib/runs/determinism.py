@@ -24,7 +24,7 @@ from pathlib import Path
 from scarplib.errors import UserError
 from scarplib.guest.job import Job, run_job
 from scarplib.paths import ROOT
-from scarplib.runs import run
+from scarplib.runs import at_once, run
 from scarplib.runs.folder import new_folder
 
 VCPUS = (1, 4)
@@ -132,7 +132,7 @@ class _Campaign:
         )
         try:
             result = run_job(self.qemu, self.image, job)
-            if problem := run.guest_failure(point.name, result):
+            if problem := at_once.guest_failure(point.name, result):
                 raise UserError(problem)
             files = compared_files(out)
         except (UserError, OSError) as error:

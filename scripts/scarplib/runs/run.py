@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +23,7 @@ from scarplib.guest import fio_job, user_guest, user_kernel, vm
 from scarplib.guest.file_system import check_room
 from scarplib.guest.image import GuestImage, ensure_image, fio_on_host
 from scarplib.guest.job import Job, check_job_file, progress_file, run_job
-from scarplib.guest.progress import Watcher, expected_commands
+from scarplib.guest.progress import expected_commands
 from scarplib.guest.realtime import VIRTUAL, Clock, RealTime
 from scarplib.guest.user_guest import Prepared, User
 from scarplib.guest.user_task import UserTask
@@ -44,12 +41,10 @@ from scarplib.results import (
 )
 from scarplib.results.summary import said_params
 from scarplib.runs import forks, manifest
+from scarplib.runs.at_once import run_guests
 from scarplib.runs.folder import draw, new_folder, point_latest
 from scarplib.runs.parts import Parts
 from scarplib.scheme_text import folder_name
-
-# Boots, runs, collects; ends early when the event is set.
-Guest = Callable[[threading.Event], vm.GuestResult]
 
 
 @dataclass(frozen=True)
@@ -132,15 +127,6 @@ def columns(settings: Settings, prepared: Prepared | None, image: GuestImage) ->
     }
 
 
-def guest_failure(name: str, result: vm.GuestResult) -> str | None:
-    """Why a guest did not end well, with its console's end; None if it did."""
-    if result.reason == "ok":
-        return None
-    tail = "\n".join(f"    {line}" for line in result.console_tail.splitlines()[-25:])
-    why = user_guest.said(result.console_tail) or result.reason
-    return f"guest '{name}': {why}; its console ended with:\n{tail}"
-
-
 def aged(settings: Settings, folder: Path, name: str = "drive", seed: int | None = None) -> Path:
     """The state that every scheme starts from, in the folder of the results."""
     assert settings.device
@@ -155,55 +141,6 @@ def aged(settings: Settings, folder: Path, name: str = "drive", seed: int | None
     )
     age.make(words)
     return path
-
-
-def _note_end(watcher: Watcher, name: str, _: Future[vm.GuestResult]) -> None:
-    watcher.ended.add(name)
-
-
-def run_guests(
-    guests: dict[str, Guest],
-    files: dict[str, Path],
-    parallel: int,
-    expected: int | None,
-    clock: str = "virtual",
-) -> tuple[dict[str, vm.GuestResult], dict[str, str], bool]:
-    """Run the guests, at most so many at once: their results, what failed, and whether Ctrl-C
-    ended them before all were done."""
-    stop = threading.Event()
-    interrupted = False
-    results: dict[str, vm.GuestResult] = {}
-    failures: dict[str, str] = {}
-    workers = min(len(guests), parallel or os.cpu_count() or 1)
-    with Watcher(files, expected, clock=clock) as watcher, ThreadPoolExecutor(workers) as pool:
-        futures: dict[Future[vm.GuestResult], str] = {}
-        try:
-            for name, guest in guests.items():
-                future = pool.submit(guest, stop)
-                futures[future] = name
-                future.add_done_callback(partial(_note_end, watcher, name))
-            # The signal may have come to another thread, which wakes nobody.
-            while wait(futures, 0.5).not_done:
-                pass
-        except KeyboardInterrupt:
-            interrupted = True
-            # Guests that have not begun never will; only then are the others killed, which
-            # would make room for them.
-            for future in futures:
-                future.cancel()
-            stop.set()
-    for future, name in futures.items():
-        if future.cancelled():
-            failures[name] = f"guest '{name}': not begun"
-        elif error := future.exception():
-            failures[name] = f"guest '{name}': {error}"
-        elif future.result().reason == "stopped":
-            failures[name] = f"guest '{name}': stopped"
-        elif text := guest_failure(name, future.result()):
-            failures[name] = text
-        else:
-            results[name] = future.result()
-    return results, failures, interrupted
 
 
 def _check(settings: Settings, qemu: QemuBuild) -> None:
@@ -383,7 +320,7 @@ def _make_ready(settings: Settings) -> _Ready:
 
 
 @dataclass
-class _Ran:
+class Ran:
     """What became of the guests so far, by their columns' names."""
 
     schemes: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -416,7 +353,7 @@ def _boot(
     return results, failures, interrupted
 
 
-def _run(settings: Settings, ready: _Ready, parts: Parts, ran: _Ran, names: Sequence[str]) -> None:
+def _run(settings: Settings, ready: _Ready, parts: Parts, ran: Ran, names: Sequence[str]) -> None:
     """Run the guests of these columns, and read what they left."""
     results, failures, ran.interrupted = _boot(settings, ready, names)
     parts.end_guests((result.boot_seconds, result.wall_seconds) for result in results.values())
@@ -432,7 +369,7 @@ def _run(settings: Settings, ready: _Ready, parts: Parts, ran: _Ran, names: Sequ
             ran.failures[name] = str(error)
 
 
-def _run_forks(settings: Settings, ready: _Ready, parts: Parts, ran: _Ran, at: str) -> None:
+def run_forks(settings: Settings, ready: _Ready, parts: Parts, ran: Ran, at: str) -> None:
     """The stems' guests, which say when the job runs, then those that fork from them."""
     stems: dict[str, dict[str, Job]] = {}
     for name, job in ready.jobs.items():
@@ -547,9 +484,9 @@ def compare(settings: Settings, parts: Parts | None = None) -> Outcome:
     parts = parts or Parts()
     ready = _make_ready(settings)
     parts.end("before the guests")
-    ran = _Ran()
+    ran = Ran()
     if settings.at:
-        _run_forks(settings, ready, parts, ran, settings.at)
+        run_forks(settings, ready, parts, ran, settings.at)
     else:
         _run(settings, ready, parts, ran, list(ready.jobs))
     # In the order asked for, whichever was run first.

@@ -21,8 +21,8 @@ from scarplib.guest.job import check_job_file
 from scarplib.guest.realtime import RealTime
 from scarplib.results import drives
 from scarplib.results.summary import ramp_notes, said_params
+from scarplib.runs import at_once, manifest, run
 from scarplib.runs import folder as folders
-from scarplib.runs import manifest, run
 from scarplib.scheme_text import folder_name
 
 
@@ -152,7 +152,7 @@ def compare(settings: run.Settings, over: Over) -> run.Outcome:
     inputs |= {f"image{n}": path for n, path in enumerate(images)}
     inputs |= {path.name: path for added in files.values() for path in added.values()}
     hashes = manifest.hashes(inputs)
-    results, failures, interrupted = run.run_guests(
+    results, failures, interrupted = at_once.run_guests(
         {
             name: partial(run_drives_job, qemu, image, files[job.layout], job)
             for name, job in jobs.items()

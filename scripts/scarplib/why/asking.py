@@ -63,7 +63,7 @@ class Question:
         found: dict[str, Any] = json.loads((whole.parent / "summary.json").read_text())
         return found, scheme_text.column_in(found["schemes"], whole.name)
 
-    def _others(self) -> list[str]:
+    def others(self) -> list[str]:
         """Schemes of the run's other columns, which are compared with this one in its table."""
         result, own = self._summary()
         # A column that forked begins as its stem does; its own scheme is that from then on.
@@ -88,7 +88,7 @@ class Question:
     def _branches(self) -> list[str]:
         under, without = self.under, self.without
         if not (under or without or self.larger):
-            under, without = self._others(), [WITHOUT]
+            under, without = self.others(), [WITHOUT]
         asked = [("--under", under), ("--without", without), ("--with", self.larger)]
         return [word for name, texts in asked for text in texts for word in (name, text)]
 
