@@ -95,6 +95,23 @@ class At(unittest.TestCase):
         with self.assertRaisesRegex(UserError, "the job ends at 9 ns"):
             instant.at_ns("10ns", 7, 9)
 
+    def test_a_change_with_too_small_a_number_is_refused(self) -> None:
+        """Also where the drive is idle until the change, and nothing else comes before it."""
+        trace = self.top / "two.csv"
+        # A second lies between them; their times are in units of 100 ns.
+        trace.write_text("128166372003061629,h,0,Read,8192,4096,0\n"
+                         "128166372013061629,h,0,Read,4096,4096,0\n")  # fmt: skip
+        path = self.top / "two-changes.csv"
+        for number, status in ((1, 0), (0, 1), (2, 1)):
+            with self.subTest(number):
+                changes.write(path, [changes.Change(500_000_000, number, "scheme", "pgc")])
+                words = ("-d", DRIVE, "--changes", path, "--json", "/dev/null", "--quiet", trace)
+                done = scarp("replay", *words)
+                self.assertEqual(done.returncode, status, done.stderr)
+                if status:
+                    self.assertIn("of another run", done.stderr)
+                    self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
     def test_bad_input(self) -> None:
         for words, says in (
             (("--schemes", "baseline,pgc", "--at", "soon"), "--at: 'soon' is no time"),

@@ -131,7 +131,7 @@ class Others(unittest.TestCase):
                           "xfs-pgc": "pgc"}}, "ext4-baseline", ["pgc"]),
         ):  # fmt: skip
             with tempfile.TemporaryDirectory() as top:
-                schemes = {name: {} for name in result["schemes"]}
+                schemes: dict[str, Any] = {name: {} for name in result["schemes"]}
                 text = json.dumps({**result, "schemes": schemes})
                 (Path(top) / "summary.json").write_text(text)
                 question = Question(Path(top) / folder)
@@ -180,8 +180,9 @@ class Picture(unittest.TestCase):
         at_s = (self.at_ns - self.stem.begin_ns) / 1e9
         for axes in figure.axes:
             stem, branch = axes.get_lines()[:2]
-            self.assertLess(min(stem.get_xdata()), at_s)
-            self.assertGreaterEqual(min(branch.get_xdata()), at_s)
+            first = [float(np.min(np.asarray(line.get_xdata()))) for line in (stem, branch)]
+            self.assertLess(first[0], at_s)
+            self.assertGreaterEqual(first[1], at_s)
         self.assertIsNone(picture.figure_fork([self.stem, self.other], {}))
 
     def test_times(self) -> None:
