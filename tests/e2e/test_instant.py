@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib.build import cuts  # noqa: E402
+from scarplib.build import cuts, first_answer  # noqa: E402
 from scarplib.device_logs import changes, command_log, log_file  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.results import instant  # noqa: E402
@@ -37,7 +37,8 @@ class At(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         # What is built says so on the standard error, which the tests compare.
-        cuts.ensure_why()
+        cuts.first_why()
+        first_answer.first_replay()
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.top = Path(folder.name)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 import timeline  # noqa: E402
-from scarplib.build import cuts, replayer  # noqa: E402
+from scarplib.build import cuts, first_answer  # noqa: E402
 from scarplib.device_logs import changes, command_log, gc_log, log_file  # noqa: E402
 from scarplib.drive.start import said  # noqa: E402
 from scarplib.why import verdict  # noqa: E402
@@ -40,7 +40,7 @@ class Why(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
         # What is built says so on the standard error, which the tests compare.
-        cuts.ensure_why()
+        cuts.first_why()
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.top = Path(folder.name)
@@ -68,7 +68,7 @@ class Why(unittest.TestCase):
 
     @classmethod
     def replay(cls, *arguments: object) -> None:
-        command = [str(replayer.ensure_replay()), "--quiet", "--json", "/dev/null"]
+        command = [str(first_answer.first_replay()), "--quiet", "--json", "/dev/null"]
         done = subprocess.run([*command, *map(str, arguments)], capture_output=True, check=False)
         assert done.returncode == 0, done.stderr
 
