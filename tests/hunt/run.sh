@@ -37,6 +37,17 @@ for binary in release checked; do
         say "$status" "corpus/$(basename "$file"), $binary"
     done
 done
+# Runs that are repeated from their logs, and forked.  A log that is spoiled must be found, by 1,000 forks.
+hunt="$top/build/hunt/release/hunt"
+status=0
+"$hunt" --forks --seed "$seed" --count 100 --keep "$top/out/hunt" >"$work/log" || status=$?
+sed 's/^/# /' "$work/log"
+say "$status" "commit $commit: make hunt ARGS='--forks --seed $seed --count 100'"
+for plant in switch arrival; do
+    status=0
+    "$hunt" --forks --plant $plant --count 100 --first --no-shrink >"$work/log" || status=1
+    say "$((1 - status))" "a spoiled log is found: --forks --plant $plant"
+done
 for binary in release checked; do
     [ "$seconds" -gt 0 ] || continue
     status=0
