@@ -45,7 +45,7 @@ sed 's/^/# /' "$work/log"
 say "$status" "commit $commit: make hunt ARGS='--forks --seed $seed --count 100'"
 for plant in switch arrival; do
     status=0
-    "$hunt" --forks --plant $plant --count 100 --first --no-shrink >"$work/log" || status=1
+    "$hunt" --forks --plant $plant --count 100 --first --no-shrink --keep "$work" >"$work/log" || status=1
     say "$((1 - status))" "a spoiled log is found: --forks --plant $plant"
 done
 for binary in release checked; do
