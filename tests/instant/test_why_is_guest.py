@@ -92,10 +92,6 @@ class WhyIsGuest(unittest.TestCase):
             found.append((at_ns, [guests.seq(row) for row in under_way[:SLOWEST]]))
         return found
 
-    def branch_rows(self, logs: Path, number: int) -> list[tuple[Any, ...]]:
-        (path,) = logs.glob(f"1-{number}-*-cmd.bin")
-        return guests.rows(path)
-
     def check_branch(
         self, branch: dict[str, Any], rows: list[tuple[Any, ...]], folder: Path, tally: Tally
     ) -> None:
@@ -103,6 +99,7 @@ class WhyIsGuest(unittest.TestCase):
         by_seq = {guests.seq(row): row for row in guest}
         fact = {guests.seq(row): row for row in self.fact}
         differs = branch["differs_ns"]
+        self.assertTrue(rows)
         last = rows[-1][1] if differs is None else differs
         # The first completion that differs is the guest's, too.
         there = guests.first_difference(self.fact, guest)
