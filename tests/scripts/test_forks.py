@@ -68,9 +68,9 @@ class Boots(unittest.TestCase):
             for name, scheme in names.items()
         }
         self.ready = mock.Mock(jobs=jobs)
-        ran = run.Ran()
-        run.run_forks(settings, self.ready, Parts(), ran, at)
-        return ran
+        made = run.Made()
+        run.run_forks(settings, self.ready, Parts(), made, at)
+        return made
 
     def test_the_stem_first_and_the_others_begin_as_it(self) -> None:
         ran = self.run_forks(

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scarplib.device_logs import changes
 from scarplib.device_logs.log_file import LogError
+from scarplib.drive import start
+from scarplib.drive.controller import WHOLE
 from scarplib.errors import UserError
 from scarplib.guest.job import Job
+from scarplib.guest.realtime import VIRTUAL
 from scarplib.guest.vm import Switch
 from scarplib.results import instant
+
+if TYPE_CHECKING:
+    from scarplib.runs.run import Settings
 
 
 @dataclass(frozen=True)
@@ -60,3 +66,19 @@ def check(fork: Fork, stem: Path, column: Path) -> None:
             "switch"
         )
     instant.check_equal(stem, column, fork.at_ns)
+
+
+def again(settings: Settings, state: Path, folder: Path) -> dict[str, list[list[str]]]:
+    """For summary.json: options by which `scarp compare` runs these guests again, but for schemes
+    and an instant.  What is the user's own has more options than a line to copy should."""
+    shift = settings.clock.cpu_shift
+    if settings.user or shift is None or not settings.job or settings.view != WHOLE:
+        return {}
+    words = [["image", start.said(state, folder)], ["job", start.said(settings.job, folder)]]
+    if settings.device:
+        words.append(["device", start.said(settings.device, folder)])
+    words += [["set", settings.overrides]] if settings.overrides else []
+    for name, value in (("seed", settings.seed), ("smp", settings.smp)):
+        words += [[name, str(value)]] if value != 1 else []
+    words += [["cpu-shift", str(shift)]] if shift != VIRTUAL.cpu_shift else []
+    return {"again": words}

@@ -172,23 +172,6 @@ def _start(settings: Settings, state: Path, folder: Path) -> list[list[str]]:
     return words
 
 
-def _again(settings: Settings, state: Path, folder: Path) -> dict[str, list[list[str]]]:
-    """Options by which `scarp compare` runs these guests again, but for schemes and an instant."""
-    if settings.user or settings.clock.cpu_shift is None or not settings.job:
-        # What is the user's own has more options than a line to copy should.
-        return {}
-    words = [["image", start.said(state, folder)], ["job", start.said(settings.job, folder)]]
-    if settings.device:
-        words.append(["device", start.said(settings.device, folder)])
-    words += [["set", settings.overrides]] if settings.overrides else []
-    words += [["handles", str(settings.handles)]] if settings.handles else []
-    for name, value in (("seed", settings.seed), ("smp", settings.smp)):
-        words += [[name, str(value)]] if value != 1 else []
-    shift = settings.clock.cpu_shift
-    words += [["cpu-shift", str(shift)]] if shift != VIRTUAL.cpu_shift else []
-    return {"again": words}
-
-
 def compare_drive(
     numbers: dict[str, Any], folder: Path, begun: start.Start, span: tuple[int, int]
 ) -> None:
@@ -320,7 +303,7 @@ def _make_ready(settings: Settings) -> _Ready:
 
 
 @dataclass
-class Ran:
+class Made:
     """What became of the guests so far, by their columns' names."""
 
     schemes: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -353,43 +336,43 @@ def _boot(
     return results, failures, interrupted
 
 
-def _run(settings: Settings, ready: _Ready, parts: Parts, ran: Ran, names: Sequence[str]) -> None:
+def _run(settings: Settings, ready: _Ready, parts: Parts, made: Made, names: Sequence[str]) -> None:
     """Run the guests of these columns, and read what they left."""
-    results, failures, ran.interrupted = _boot(settings, ready, names)
+    results, failures, made.interrupted = _boot(settings, ready, names)
     parts.end_guests((result.boot_seconds, result.wall_seconds) for result in results.values())
-    ran.failures |= failures
+    made.failures |= failures
     for name, result in results.items():
         try:
-            if fork := ran.forks.get(name):
+            if fork := made.forks.get(name):
                 forks.check(fork, ready.jobs[fork.stem].out, ready.jobs[name].out)
-            ran.schemes[name] = _load(ready, name, result)
+            made.schemes[name] = _load(ready, name, result)
         except LogError as error:
-            ran.failures[name] = f"results of '{name}': {error}"
+            made.failures[name] = f"results of '{name}': {error}"
         except UserError as error:
-            ran.failures[name] = str(error)
+            made.failures[name] = str(error)
 
 
-def run_forks(settings: Settings, ready: _Ready, parts: Parts, ran: Ran, at: str) -> None:
+def run_forks(settings: Settings, ready: _Ready, parts: Parts, made: Made, at: str) -> None:
     """The stems' guests, which say when the job runs, then those that fork from them."""
     stems: dict[str, dict[str, Job]] = {}
     for name, job in ready.jobs.items():
         # A stem for each file system and kernel: columns that differ in the scheme alone.
         stem = name.removesuffix(job.scheme) + settings.schemes[0]
         stems.setdefault(stem, {})[name] = job
-    _run(settings, ready, parts, ran, list(stems))
+    _run(settings, ready, parts, made, list(stems))
     for stem, jobs in stems.items():
-        if stem in ran.schemes:
-            found, changed = forks.forked_jobs(at, stem, jobs, ran.schemes[stem])
-            ran.forks |= found
+        if stem in made.schemes:
+            found, changed = forks.forked_jobs(at, stem, jobs, made.schemes[stem])
+            made.forks |= found
             ready.jobs.update(changed)
-        elif not ran.interrupted:
-            ran.failures |= {
+        elif not made.interrupted:
+            made.failures |= {
                 name: f"guest '{name}': not begun, as '{stem}', its stem, did not finish"
                 for name in jobs
                 if name != stem
             }
-    if ran.forks and not ran.interrupted:
-        _run(settings, ready, parts, ran, list(ran.forks))
+    if made.forks and not made.interrupted:
+        _run(settings, ready, parts, made, list(made.forks))
 
 
 def _load(ready: _Ready, name: str, result: vm.GuestResult) -> dict[str, Any]:
@@ -451,7 +434,7 @@ def _write(
         "failed": sorted(outcome.failures),
         **({"changed": outcome.changed} if outcome.changed else {}),
         "start": _start(settings, ready.state, folder),
-        **_again(settings, ready.state, folder),
+        **forks.again(settings, ready.state, folder),
         # A column's name may say more than its scheme and parameters, such as its file system.
         # With an instant it is the scheme that a column begins with.
         "columns": {name: ready.jobs[name].scheme for name in outcome.schemes},
@@ -484,19 +467,19 @@ def compare(settings: Settings, parts: Parts | None = None) -> Outcome:
     parts = parts or Parts()
     ready = _make_ready(settings)
     parts.end("before the guests")
-    ran = Ran()
+    made = Made()
     if settings.at:
-        run_forks(settings, ready, parts, ran, settings.at)
+        run_forks(settings, ready, parts, made, settings.at)
     else:
-        _run(settings, ready, parts, ran, list(ready.jobs))
+        _run(settings, ready, parts, made, list(ready.jobs))
     # In the order asked for, whichever was run first.
-    schemes = {name: ran.schemes[name] for name in ready.jobs if name in ran.schemes}
+    schemes = {name: made.schemes[name] for name in ready.jobs if name in made.schemes}
     point_latest(ready.folder)
     changed = manifest.changed(ready.inputs, ready.hashes)
-    outcome = Outcome(ready.folder, schemes, ran.failures, ran.interrupted, {}, changed)
+    outcome = Outcome(ready.folder, schemes, made.failures, made.interrupted, {}, changed)
     if schemes:
         outcome.manifest = _manifest(settings, ready, list(schemes))
-        _write(settings, ready, outcome, ran.forks)
+        _write(settings, ready, outcome, made.forks)
     return outcome
 
 
