@@ -1,13 +1,14 @@
 /*
- * What one die did from an instant on.
+ * Strips: the phases of one die's cells are kept, and written as JSON.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "why/strip.h"
 
-/* What the cells were busy with; the names are those of the output. */
+/* Work that cells are busy with. names[] has its names in the output. */
 typedef enum {
-    HOST_READ, HOST_PROGRAM, GC_READ, GC_PROGRAM, ERASE, OTHER, WORK__COUNT
+    WORK_HOST_READ, WORK_HOST_PROGRAM, WORK_GC_READ, WORK_GC_PROGRAM,
+    WORK_ERASE, WORK_OTHER, WORK__COUNT
 } Work;
 
 static const char *const names[WORK__COUNT] = {
@@ -30,17 +31,17 @@ static Work work_of(const ScarpFlashOp *op)
     bool host = op->origin == SCARP_ORIGIN_HOST;
 
     if (op->kind == SCARP_FLASH_ERASE) {
-        return ERASE;
+        return WORK_ERASE;
     }
     if (!host && op->origin != SCARP_ORIGIN_GC &&
         op->origin != SCARP_ORIGIN_PREMIGRATE) {
-        return OTHER;
+        return WORK_OTHER;
     }
     if (op->kind == SCARP_FLASH_READ) {
-        return host ? HOST_READ : GC_READ;
+        return host ? WORK_HOST_READ : WORK_GC_READ;
     }
     /* A copyback reads and programs; programming takes most of it. */
-    return host ? HOST_PROGRAM : GC_PROGRAM;
+    return host ? WORK_HOST_PROGRAM : WORK_GC_PROGRAM;
 }
 
 void why_strip_add(WhyStrip *strip, const ScarpFlashOp *op)

@@ -43,8 +43,9 @@ void export_row(Log *log, const ScarpCmd *cmd);
 void export_change(Log *log, int64_t time_ns, const char *scheme,
                    const char *params);
 /*
- * Writes BASE.ini, BASE.bin and, if there are changes, BASE.csv; and returns the arguments of `scarp replay`
- * that open them; NULL and *error if that was not possible.
+ * Writes BASE.ini, BASE.bin and, if there are changes, BASE.csv. Returns the
+ * arguments of `scarp replay` that open them; NULL and *error if that was not
+ * possible.
  */
 char *export_files(const Scenario *s, const Log *log, const char *base,
                    GError **error);

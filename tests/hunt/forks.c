@@ -192,7 +192,11 @@ static bool fork_one(Rerun *run, int64_t at_ns, GError **error)
     ssize_t n;
     pid_t pid;
 
-    if (pipe(fds) || (pid = fork()) < 0) {
+    if (pipe(fds)) {
+        return fail(error, "no pipe for a fork");
+    }
+    pid = fork();
+    if (pid < 0) {
         return fail(error, "no process for a fork");
     }
     if (!pid) {

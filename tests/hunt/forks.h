@@ -30,8 +30,9 @@ const char *forks_plant_name(ForksPlant plant);
  */
 Scenario *forks_scenario(const Scenario *s, uint64_t number);
 /*
- * Runs such a scenario, and forks it at instants that follow from number. False and *error set: a law is broken, or a fork is not the
- * run. *forks is increased by the forks that were tried.
+ * Runs such a scenario, and forks it at instants that follow from number.
+ * *forks is increased by the forks that were tried. False and *error set: a law
+ * is broken, or a fork is not the run.
  */
 bool forks_run(const Scenario *s, uint64_t number, ForksPlant plant,
                RunResult *result, uint64_t *forks, GError **error);
