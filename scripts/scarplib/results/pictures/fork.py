@@ -16,8 +16,8 @@ from scarplib.results.pictures.schemes import Look, looks
 from scarplib.results.pictures.style import latency_axis
 from scarplib.results.summary import SchemeData
 
-# Windows of a whole run, each with its slowest command.
-WINDOWS = 120
+# Moments of a whole run at which it is looked at.
+MOMENTS = 480
 
 Times = NDArray[np.int64]
 
@@ -27,18 +27,15 @@ def _times(data: SchemeData) -> tuple[Times, Times]:
     return np.frombuffer(commands.submit, np.int64), np.frombuffer(commands.complete, np.int64)
 
 
-def slowest(data: SchemeData, at_ns: int, width_ns: int) -> tuple[Times, Times]:
-    """Of each window that has completions: its middle, and the latency of its slowest command.
-
-    One window begins at the instant, so that none has commands of before and after it.
-    """
+def oldest(data: SchemeData, moments: Times) -> Times:
+    """How long the oldest of the commands under way had waited at each moment (ns); 0: none was."""
     submit, complete = _times(data)
-    window = (complete - at_ns) // width_ns
-    numbers = np.unique(window)
-    order = np.argsort(window, kind="stable")
-    first = np.searchsorted(window[order], numbers)
-    most = np.maximum.reduceat((complete - submit)[order], first)
-    return at_ns + numbers * width_ns + width_ns // 2, most
+    order = np.argsort(submit, kind="stable")
+    submit, latest = submit[order], np.maximum.accumulate(complete[order])
+    # The first command that ends after the moment is the first that raises `latest` beyond it.
+    first = np.searchsorted(latest, moments, "right")
+    came = np.append(submit, np.iinfo(np.int64).max)[first]
+    return np.where(came <= moments, moments - np.minimum(came, moments), 0)
 
 
 def ahead(data: SchemeData, stem: SchemeData, moments: Times) -> Times:
@@ -52,27 +49,24 @@ def _fork(
     look: Mapping[str, Look],
 ) -> None:  # fmt: skip
     begin, end = stem.begin_ns, max(data.end_ns for data in (stem, *branches))
-    width_ns = max(1, (end - begin) // WINDOWS)
-    moments = np.linspace(begin, end, 4 * WINDOWS).astype(np.int64)
+    moments = np.linspace(begin, end, MOMENTS).astype(np.int64)
     left, right = axes
     for data in (stem, *branches):
         line = {**look[data.name].line(), "linewidth": 2.2 if data is stem else 1.5}
-        middle, most = slowest(data, at_ns, width_ns)
         # Until the instant all are the stem: its line alone is drawn.
-        shown = np.ones(len(middle), bool) if data is stem else middle >= at_ns
-        left.plot((middle[shown] - begin) / 1e9, most[shown], label=data.name, **line)
-        after = moments if data is stem else moments[moments >= at_ns]
-        right.plot((after - begin) / 1e9, ahead(data, stem, after), label=data.name, **line)
+        shown = moments if data is stem else moments[moments >= at_ns]
+        age = oldest(data, shown)
+        seconds = (shown - begin) / 1e9
+        left.plot(seconds, np.where(age > 0, age, np.nan), label=data.name, **line)
+        right.plot(seconds, ahead(data, stem, shown), label=data.name, **line)
     for each in axes:
         each.axvline((at_ns - begin) / 1e9, color="#444", linewidth=1, linestyle=":")
         each.set_xlabel("time since the job's start (s)")
         each.legend(loc="best", fontsize=8.5)
     left.set_yscale("log")
     latency_axis(left.yaxis)
-    left.set_ylabel("slowest command")
-    left.set_title(
-        f"The slowest of each {width_ns / 1e6:.3g} ms: {stem.name} until the dotted line"
-    )
+    left.set_ylabel("has waited for")
+    left.set_title(f"The oldest command under way: {stem.name} until the dotted line")
     right.set_ylabel("commands")
     right.set_title(f"Commands done, more than {stem.name}'s by then")
 
