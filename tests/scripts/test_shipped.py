@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib.guest import shipped, vm  # noqa: E402
+from scarplib.guest import clock, shipped, vm  # noqa: E402
 from scarplib.guest.job import keep_results  # noqa: E402
 
 
@@ -163,6 +163,7 @@ class Shipped(unittest.TestCase):
             "fio.json/x",
             "lat_lat.1.log",
             "stats-end.bin",
+            clock.FILE,
         )
         data = archive(*(member(name, b"the guest's") for name in names))
         self.assertIsNone(shipped.unpack(data, self.folder))
@@ -175,7 +176,7 @@ class Shipped(unittest.TestCase):
             self.assertIn(name, said.getvalue())
         for name in ("blk.txt", "report.html", "fio.json"):
             self.assertFalse((out / name).exists(), name)
-        for name in ("lat_lat.1.log", "stats-end.bin"):
+        for name in ("lat_lat.1.log", "stats-end.bin", clock.FILE):
             self.assertEqual((out / name).read_bytes(), b"the guest's")
 
     def test_a_comma_in_the_folders_name(self) -> None:

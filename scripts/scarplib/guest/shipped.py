@@ -22,6 +22,7 @@ _NAMES = (
     "*.log",
     "written-begin",
     "written-end",
+    "clock",
     "files",
     "blk.trace",
     "blk.lost",
