@@ -88,6 +88,7 @@ static void add_changes(RerunRecord *record, const Log *log)
 static RerunRecord *record_of(const Log *log, const GArray *rows)
 {
     RerunRecord *record = g_new0(RerunRecord, 1);
+    guint at = 0;
 
     record->path = "the log";
     record->rows = g_array_new(false, false, sizeof(RerunRow));
@@ -95,14 +96,18 @@ static RerunRecord *record_of(const Log *log, const GArray *rows)
         const LogRow *in = &log->row[i];
         RerunRow row = { .cmd = {
             .submit_ns = in->submit_ns,
-            .complete_ns = in->submit_ns +
-                           g_array_index(rows, Row, i).latency_ns,
             .offset_bytes = in->offset_bytes,
             .length_bytes = in->length_bytes, .op = in->op,
             .stream = in->stream, .nsid = in->nsid, .order = in->order,
             .deadline_ns = in->deadline_ns,
         } };
 
+        /* Commands that were left out have a row, and were never submitted. */
+        while (g_array_index(rows, Row, at).lost) {
+            at++;
+        }
+        row.cmd.complete_ns = in->submit_ns +
+                              g_array_index(rows, Row, at++).latency_ns;
         g_array_append_val(record->rows, row);
     }
     add_changes(record, log);
@@ -166,18 +171,34 @@ static void draw_instants(const RerunRecord *record, Draw *d,
     qsort(at_ns, FORKS_EACH, sizeof(*at_ns), by_time);
 }
 
+/*
+ * Runs until every command has ended, and no further: a policy may have events
+ * for as long as there is time.
+ */
+static bool run_out(Rerun *run, GError **error)
+{
+    while (run->flying->len || run->at < run->record->rows->len) {
+        int64_t next_ns = rerun_next_ns(run);
+
+        if (next_ns == SCARP_TIME_NEVER) {
+            return fail(error, "%u commands have not ended", run->flying->len);
+        }
+        if (!rerun_run(run, next_ns, error)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* In a fork: runs to the end, and says what differs. */
 static void go_on(Rerun *run, int64_t at_ns, int out)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *text = NULL;
 
-    if (!rerun_run(run, SCARP_TIME_LAST, &error)) {
+    if (!run_out(run, &error)) {
         text = g_strdup_printf("a fork at %" G_GINT64_FORMAT " ns: %s", at_ns,
                                error->message);
-    } else if (run->flying->len || run->at != run->record->rows->len) {
-        text = g_strdup_printf("a fork at %" G_GINT64_FORMAT " ns: %u commands "
-                               "have not ended", at_ns, run->flying->len);
     }
     if (text && write(out, text, strlen(text)) < 0) {
         _exit(1);
