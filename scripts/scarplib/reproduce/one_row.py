@@ -48,12 +48,12 @@ def _key(change: str) -> str:
 def _unvaried(e: spec.Experiment, change: str) -> None:
     """A row that compares values of the key can't be asked with one of them."""
     key = _key(change)
-    for part in (*e.points, *e.schemes):
-        if any(text.startswith(f"{key}=") for text in part.set):
-            raise UserError(
-                f"--set {change}: the row compares drives with several values of {key} "
-                f"(experiment {e.name} of experiments/{e.paper}.toml)"
-            )
+    varied = [text for each in (e.points, e.schemes) for part in each for text in part.set]
+    if any(text.startswith(f"{key}=") for text in varied):
+        raise UserError(
+            f"--set {change}: the row compares drives with several values of {key} "
+            f"(experiment {e.name} of experiments/{e.paper}.toml)"
+        )
 
 
 def _accepted(e: spec.Experiment, changes: Sequence[str]) -> None:
