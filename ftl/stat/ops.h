@@ -35,8 +35,8 @@ static inline int64_t scarp_stat_since(const ScarpDrive *drive,
     return scarp_time_ns(drive) - MAX(begin_ns, drive->stat.counted_from_ns);
 }
 /*
- * Ageing fills and overwrites a new drive before it is used. Called when ageing
- * has ended: sets to zero what ageing has counted. Counts of a present state,
+ * Called when ageing has ended, which fills and overwrites a new drive before
+ * it is used. Sets to zero what ageing has counted. Counts of a present state,
  * such as bad_blocks, stay.
  */
 void scarp_stat_forget(ScarpDrive *drive);
