@@ -124,6 +124,14 @@ class Commands(DriveTest):
                 self.assertEqual(spaces[0].read(MIB, len(wanted)), wanted)
         self.finish(machine)
 
+    def test_verify_is_one_read_of_the_drive(self) -> None:
+        """There is no metadata behind the data, at the drive's end, to be read, too."""
+        machine, _, ns = self.drive()
+        ns.write(8 * KIB, pattern(1, 8 * KIB))
+        self.assertEqual(ns.simple(Op.VERIFY, 8 * KIB, 8 * KIB), 0)
+        rows = [(row.op, row.offset, row.length) for row in self.finish(machine)]
+        self.assertEqual(rows, [(1, 8 * KIB, 8 * KIB), (0, 8 * KIB, 8 * KIB)])
+
     def test_reading_deallocated_blocks_can_be_an_error(self) -> None:
         machine, ctrl, ns = self.drive()
         ctrl.check(Admin.SET_FEATURES, 1, cdw=(0x05, 1 << 16))  # error recovery: DULBE

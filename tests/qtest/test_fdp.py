@@ -233,6 +233,27 @@ class Fdp(DriveTest):
         self.assertEqual(struct.unpack_from("<I", machine.read(buffer, 4))[0], 0)
         self.finish(machine)
 
+    def test_what_is_left_after_a_format(self) -> None:
+        """In blocks of the format that there is now, whatever was written in the former one."""
+        machine, ctrl, ns = self.one()
+
+        def left() -> int:
+            buffer = machine.alloc(PAGE)
+            receive = ns.queue.submit(IO_MANAGEMENT_RECEIVE, 1, (buffer, 0), (1, PAGE // 4 - 1))
+            self.assertEqual(ns.queue.wait(receive).status, 0)
+            return int(struct.unpack_from("<Q", machine.read(buffer + 16 + 8, 8))[0])
+
+        ns.put(0, 0)
+        unit = BLOCK * PLANES
+        self.assertEqual(left(), (unit - UNIT) // 512)
+        ctrl.check(Admin.FORMAT, 1, cdw=(1,))
+        ns.block = 4 * KIB
+        self.assertEqual(left(), (unit - UNIT) // (4 * KIB))
+        for count in range(2, unit // UNIT + 2):
+            ns.put(count * UNIT % unit, 0)
+            self.assertEqual(left(), (unit - count * UNIT % unit) // (4 * KIB))
+        self.finish(machine)
+
     def test_no_update_of_a_handle(self) -> None:
         machine, _, ns = self.one()
         pids = machine.alloc(PAGE)
