@@ -42,6 +42,7 @@ struct ScarpDrive {
     void (*came_up)(void *opaque, const ScarpDrive *drive);
     void *came_up_opaque;
     ScarpStats stats;
+    ScarpSlcStats slc_stats; /* of a drive with an SLC cache */
     ScarpCore core;
     ScarpStat stat;
     ScarpMedia media;

@@ -36,6 +36,9 @@
          "came") \
     MARK(behind_sensed_early, \
          "a read behind another was sensed when its turn to be sent came") \
+    MARK(mates_of_other_modes, \
+         "programs of a die's planes did not join, as one goes to SLC cells " \
+         "and the other does not") \
     MARK(channel_after_collections, \
          "a transfer had its turn, as enough of collections had gone before") \
     MARK(collection_first_on_channel, \
@@ -146,6 +149,19 @@
     MARK(allocated_at_collecting, \
          "dynamic allocation found only dies that collect") \
     /* gc */ \
+    MARK(fold_for_write, \
+         "a fold was chosen as a write waited for room in the SLC cache") \
+    MARK(fold_for_free_blocks, \
+         "a fold was chosen as few blocks were free") \
+    MARK(fold_lacks_room, \
+         "a static block was not folded, as few blocks were free") \
+    MARK(fold_not_worth_it, \
+         "a block of the real mode had fewer valid units than an SLC block") \
+    MARK(fold_of_stale, "a fold had nothing to copy") \
+    MARK(folds_beside, "several planes of a die folded together") \
+    MARK(folded_while_idle, "an idle die folded") \
+    MARK(idle_kept_blocks, \
+         "an idle die left full blocks in the SLC cache, as they are kept") \
     MARK(stale_when_read, \
          "a unit was written or deallocated while its collection read it") \
     MARK(stale_when_moved, \

@@ -592,6 +592,20 @@ typedef struct {
     const char *help;
 } ScarpStatField;
 
+/*
+ * Statistics of an SLC cache (group slc of the description), which
+ * scarp_stats_json() has by these names for such drives alone.
+ */
+typedef struct {
+    uint64_t slc_page_programs;    /* pages of the host, into the cache */
+    uint64_t direct_page_programs; /* pages of the host, past it */
+    uint64_t folded_units;         /* moved from the cache to the real cells */
+    uint64_t slc_erases;           /* of ScarpStats.erases, in SLC mode */
+    uint64_t slc_blocks;           /* blocks in SLC mode with pages, now */
+} ScarpSlcStats;
+/* Returns the counters of the drive's SLC cache; NULL: it has none. */
+const ScarpSlcStats *scarp_slc_stats(const ScarpDrive *drive);
+
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
 /*

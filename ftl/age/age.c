@@ -55,7 +55,7 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
                 break;
             }
         }
-        *ppn = scarp_page_take(drive, p, SCARP_ORIGIN_HOST, 0);
+        *ppn = scarp_page_take_real(drive, p);
         scarp_media_pages_programmed(drive, *ppn, 1);
     }
     if (scarp_media_has_versions(drive)) {

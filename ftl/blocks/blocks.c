@@ -70,6 +70,7 @@ bool scarp_blocks_init(ScarpDrive *drive,
             scarp_free_push(drive, plane, p * drive->desc.blocks_per_plane + b);
         }
     }
+    scarp_slc_init(drive);
     return true;
 }
 
@@ -80,6 +81,7 @@ void scarp_blocks_clear(ScarpDrive *drive)
     for (uint32_t p = 0; blocks->plane && p < drive->geo.n_planes; p++) {
         g_free(blocks->plane[p].bucket_filled);
     }
+    scarp_slc_clear(drive);
     g_free(blocks->opened);
     g_free(blocks->map_full);
     scarp_table_free(blocks->plane);
@@ -215,6 +217,8 @@ void scarp_block_take(ScarpDrive *drive, uint32_t index)
 {
     if (scarp_block_record(drive, index)->state == BLOCK_TRANSLATION) {
         translation_remove(drive, index);
+    } else if (scarp_block_record(drive, index)->state == BLOCK_CACHE) {
+        scarp_slc_remove(drive, index);
     } else {
         full_remove(drive, scarp_blocks_plane_of(drive, index), index);
     }
@@ -230,6 +234,7 @@ void scarp_block_put_back(ScarpDrive *drive, uint32_t index)
 static void erased(ScarpDrive *drive, uint32_t index, bool needed)
 {
     ScarpBlock *block = scarp_block_record(drive, index);
+    ScarpCellMode mode = scarp_media_mode(drive, index);
 
     /*
      * A block must not be erased while it has a valid unit, or while a program
@@ -245,6 +250,9 @@ static void erased(ScarpDrive *drive, uint32_t index, bool needed)
         scarp_blocks_plane_of(drive, index)->n_map--;
     }
     scarp_media_erase(drive, index);
+    if (scarp_slc_erased(drive, index, mode)) {
+        return;
+    }
     if (!needed && scarp_block_is_worn_out(drive, index)) {
         scarp_mark(drive, worn_out);
         scarp_block_set_bad(drive, index);

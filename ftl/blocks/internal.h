@@ -74,6 +74,26 @@ void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
 uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane);
 /* Called when the last page of a block of translation units has been taken. */
 void scarp_translation_insert(ScarpDrive *drive, uint32_t index);
+/*
+ * Functions of blocks/slc.c. scarp_slc_offset() and scarp_slc_take() do what
+ * scarp_page_offset() and scarp_page_take() do, for the cache;
+ * scarp_slc_has_room() has said that there is a page. scarp_slc_remove() is
+ * called when a full block becomes a victim. scarp_slc_erased() is called with the mode that an erased block had;
+ * it returns true if the block stays in the cache.
+ */
+void scarp_slc_init(ScarpDrive *drive);
+void scarp_slc_clear(ScarpDrive *drive);
+uint32_t scarp_slc_offset(const ScarpDrive *drive, uint32_t plane,
+                          uint16_t stream);
+uint32_t scarp_slc_take(ScarpDrive *drive, uint32_t plane, uint16_t stream);
+void scarp_slc_remove(ScarpDrive *drive, uint32_t block);
+bool scarp_slc_erased(ScarpDrive *drive, uint32_t block, ScarpCellMode mode);
+/*
+ * blocks/slc_laws.c: checks the plane's blocks of the cache. Adds those that
+ * are open to *open, and static ones that are free to *free.
+ */
+bool scarp_slc_check(const ScarpDrive *drive, uint32_t plane, uint32_t *open,
+                     uint32_t *free, GError **error);
 /* Functions of blocks/bad.c. */
 void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
 /*

@@ -18,12 +18,13 @@ static uint32_t count_marks(const ScarpDrive *drive, uint32_t block)
 
 /*
  * Checks that a block of the plane has the state BLOCK_ACTIVE if and only if it
- * is the open block of a write point.
+ * is the open block of a write point. named: so many are those of the SLC cache.
  */
-static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
+static bool check_active(const ScarpDrive *drive, uint32_t p, uint32_t named,
+                         GError **error)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
-    uint32_t first = p * drive->desc.blocks_per_plane, open = 0, named = 0;
+    uint32_t first = p * drive->desc.blocks_per_plane, open = 0;
 
     for (uint32_t b = 0; b < drive->desc.blocks_per_plane; b++) {
         open += scarp_block_record(drive, first + b)->state == BLOCK_ACTIVE;
@@ -53,7 +54,9 @@ static bool check_active(const ScarpDrive *drive, uint32_t p, GError **error)
            scarp_law_differs(error, "open blocks of plane", p, open, named);
 }
 
-static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
+/* Checks the lists. n_static: free blocks that are in no free list. */
+static bool check_lists(const ScarpDrive *drive, uint32_t p, uint32_t n_static,
+                        GError **error)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
     uint32_t free = 0, full = 0, listed = 0, valid = 0, bad = 0, map = 0;
@@ -123,6 +126,7 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
                                      plane->bucket[v].tail, last);
         }
     }
+    free -= n_static;
     if (free != plane->n_free) {
         return scarp_law_differs(error, "free blocks of plane", p,
                                  plane->n_free, free);
@@ -160,5 +164,10 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, GError **error)
 
 bool scarp_blocks_check(const ScarpDrive *drive, uint32_t p, GError **error)
 {
-    return check_lists(drive, p, error) && check_active(drive, p, error);
+    uint32_t open = 0, n_static = 0;
+
+    return (!drive->blocks.slc ||
+            scarp_slc_check(drive, p, &open, &n_static, error)) &&
+           check_lists(drive, p, n_static, error) &&
+           check_active(drive, p, open, error);
 }

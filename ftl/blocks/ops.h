@@ -147,7 +147,8 @@ static inline uint32_t scarp_plane_limit_units(const ScarpDrive *drive,
 {
     uint32_t full = drive->desc.blocks_per_plane -
                     drive->blocks.plane[plane].n_bad -
-                    drive->geo.translation_blocks - drive->geo.not_full_blocks;
+                    drive->geo.translation_blocks - drive->geo.static_blocks -
+                    drive->geo.not_full_blocks;
 
     return full * (drive->geo.units_per_block - drive->geo.gain_units + 1) -
            1 + scarp_plane_translation_units(drive);
@@ -165,8 +166,9 @@ static inline uint32_t scarp_plane_ceiling_units(const ScarpDrive *drive,
      * blocks, bad ones, and those for translation units.
      */
     uint32_t spare = scarp_reserved_blocks(&drive->desc) +
+                     scarp_slc_spare_blocks(&drive->desc) +
                      drive->blocks.plane[plane].n_bad +
-                     drive->geo.translation_blocks;
+                     drive->geo.translation_blocks + drive->geo.static_blocks;
 
     return MIN((drive->desc.blocks_per_plane - spare) *
                        drive->geo.units_per_block +
@@ -215,6 +217,33 @@ static inline bool scarp_translation_short(const ScarpDrive *drive,
  * ones, or SCARP_NONE if no such block is full.
  */
 uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t plane);
+
+/* ---- The SLC cache: blocks/slc.c ---------------------------------------- */
+
+/* True for a drive with an SLC cache. */
+static inline bool scarp_blocks_cached(const ScarpDrive *drive)
+{
+    return drive->blocks.slc;
+}
+
+/*
+ * True when the stream's next page in the plane can go to the cache. Only for
+ * drives with a cache, as the two functions that follow.
+ */
+bool scarp_slc_has_room(const ScarpDrive *drive, uint32_t plane,
+                        uint16_t stream);
+/*
+ * Returns the plane's full SLC block that was opened first, or SCARP_NONE.
+ * dynamic: only of those that become blocks of the real mode by their erase.
+ */
+uint32_t scarp_slc_oldest(const ScarpDrive *drive, uint32_t plane,
+                          bool dynamic);
+/* Returns how many full SLC blocks the plane has. */
+static inline uint32_t scarp_slc_full_blocks(const ScarpDrive *drive,
+                                             uint32_t plane)
+{
+    return drive->blocks.slc[plane].n_full;
+}
 
 /* True when the plane has enough good blocks to work (core/spare.c). */
 bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t plane);
@@ -356,6 +385,18 @@ uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t plane,
  */
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                          uint16_t stream);
+/* True when scarp_page_take() would take a page of a block in SLC mode. */
+static inline bool scarp_page_is_slc(const ScarpDrive *drive, uint32_t plane,
+                                     ScarpOrigin origin, uint16_t stream)
+{
+    return scarp_blocks_cached(drive) && origin == SCARP_ORIGIN_HOST &&
+           scarp_slc_has_room(drive, plane, stream);
+}
+/*
+ * Does as scarp_page_take() does for stream 0 of the host, but never takes a
+ * page of the SLC cache: ageing writes to blocks of the real mode.
+ */
+uint32_t scarp_page_take_real(ScarpDrive *drive, uint32_t plane);
 /*
  * Do for the plane's aligned block (WRITE_ALIGNED, for multi-plane programs)
  * what the three functions above do for other open blocks.
@@ -513,6 +554,11 @@ void scarp_blocks_close_unused(ScarpDrive *drive);
  * random seed chooses the blocks.
  */
 void scarp_blocks_set_bad(ScarpDrive *drive);
+/*
+ * Makes slc.static_blocks of each plane's good blocks SLC for ever, in a new
+ * drive.
+ */
+void scarp_blocks_set_static(ScarpDrive *drive);
 
 /* ---- After a power cut: blocks/recover.c -------------------------------- */
 

@@ -20,7 +20,8 @@ typedef enum {
     BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD,
     BLOCK_TRANSLATION, /* has translation units; never a victim of policies */
     BLOCK_OWNED, /* the mapping chooses its pages (blocks/owned.c) */
-    BLOCK_APART  /* recovery erases it soon, or copies to it */
+    BLOCK_APART, /* recovery erases it soon, or copies to it */
+    BLOCK_CACHE  /* full, in SLC mode; never a victim of policies */
 } ScarpBlockState;
 
 /*
@@ -76,6 +77,19 @@ typedef struct {
     ScarpBlockList full;      /* the block filled longest ago first */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpBlocksPlane;
 
+/*
+ * A plane's blocks of the SLC cache. Static ones are SLC for ever, and never in
+ * the plane's free list. Dynamic ones come from that list, and return to it.
+ */
+typedef struct {
+    /* write points, one for each stream: open blocks, or SCARP_NONE */
+    uint32_t active[SCARP_MAX_STREAMS];
+    ScarpBlockList free;    /* static ones, in the order of release */
+    ScarpBlockList full[2]; /* [is static]: the one filled longest ago first */
+    uint32_t n_full;        /* in both lists */
+    uint32_t n_static, n_dynamic; /* blocks with pages: open, full, victim */
+} ScarpSlcPlane;
+
 typedef struct {
     char *records;         /* [block]; scarp_block_record() finds one */
     uint32_t record_bytes; /* from one record to the next */
@@ -85,6 +99,7 @@ typedef struct {
     ScarpBlockLink *full;
     ScarpBlockList *buckets; /* [plane][units_per_block + 1] */
     ScarpBlocksPlane *plane;
+    ScarpSlcPlane *slc;    /* [plane]; NULL: no SLC cache */
     uint32_t *map_full;    /* [plane][translation_blocks]: full blocks */
     bool *opened; /* [die]: a block was opened since it was cleared */
 } ScarpBlocks;

@@ -1,7 +1,7 @@
 /*
  * Write points: a plane's open blocks (one for garbage collection, one for
  * aligned multi-plane programs, one for each stream of the host), and the next
- * page in each.
+ * page in each. Those of an SLC cache are in blocks/slc.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -129,8 +129,9 @@ static bool is_translation(const ScarpDrive *drive, uint16_t stream)
     return stream == SCARP_MAP_STREAM && drive->geo.translation_blocks;
 }
 
-bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
-                         ScarpOrigin origin, uint16_t stream)
+/* True when a page of the real mode, or for translation units, can be taken. */
+static inline bool real_possible(const ScarpDrive *drive, uint32_t p,
+                                 ScarpOrigin origin, uint16_t stream)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
     uint32_t n_free;
@@ -155,10 +156,34 @@ bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
     return n_free > 1;
 }
 
+/*
+ * Of the host, on a drive with an SLC cache. Such functions are out of line, so
+ * that drives without a cache do not pay for them.
+ */
+static bool __attribute__((noinline)) cached_possible(const ScarpDrive *drive,
+                                                      uint32_t p,
+                                                      uint16_t stream)
+{
+    return scarp_slc_has_room(drive, p, stream) ||
+           (drive->desc.slc_full == SLC_DIRECT &&
+            real_possible(drive, p, SCARP_ORIGIN_HOST, stream));
+}
+
+bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
+                         ScarpOrigin origin, uint16_t stream)
+{
+    if (drive->blocks.slc && origin == SCARP_ORIGIN_HOST) {
+        return cached_possible(drive, p, stream);
+    }
+    return real_possible(drive, p, origin, stream);
+}
+
 uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t p,
                            ScarpOrigin origin, uint16_t stream)
 {
-    return next_of(drive, p, point_for(drive, p, origin, stream));
+    return scarp_page_is_slc(drive, p, origin, stream)
+               ? scarp_slc_offset(drive, p, stream)
+               : next_of(drive, p, point_for(drive, p, origin, stream));
 }
 
 /*
@@ -224,13 +249,38 @@ uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint16_t stream,
     return ppn;
 }
 
+static uint32_t __attribute__((noinline)) cached_take(ScarpDrive *drive,
+                                                      uint32_t p,
+                                                      uint16_t stream)
+{
+    ScarpOrigin origin = SCARP_ORIGIN_HOST;
+    uint32_t one = 1;
+
+    if (scarp_slc_has_room(drive, p, stream)) {
+        return scarp_slc_take(drive, p, stream);
+    }
+    return take(drive, p, point_for(drive, p, origin, stream), origin, stream,
+                &one);
+}
+
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
                          uint16_t stream)
 {
     uint32_t one = 1;
 
+    if (drive->blocks.slc && origin == SCARP_ORIGIN_HOST) {
+        return cached_take(drive, p, stream);
+    }
     return take(drive, p, point_for(drive, p, origin, stream), origin, stream,
                 &one);
+}
+
+uint32_t scarp_page_take_real(ScarpDrive *drive, uint32_t p)
+{
+    ScarpOrigin origin = SCARP_ORIGIN_HOST;
+    uint32_t one = 1;
+
+    return take(drive, p, point_for(drive, p, origin, 0), origin, 0, &one);
 }
 
 uint32_t scarp_aligned_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)

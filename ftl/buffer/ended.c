@@ -6,9 +6,16 @@
  */
 #include "buffer/internal.h"
 
-void scarp_buffer_program_ended(ScarpDrive *drive)
+void scarp_buffer_program_ended(ScarpDrive *drive, const ScarpFlashCmd *program)
 {
     drive->stats.host_page_programs++;
+    if (scarp_blocks_cached(drive)) {
+        uint32_t block = scarp_ppn_block(drive, scarp_flash_ppn(program));
+
+        *(scarp_media_mode(drive, block) == MODE_REAL
+              ? &drive->slc_stats.direct_page_programs
+              : &drive->slc_stats.slc_page_programs) += 1;
+    }
 }
 
 /*

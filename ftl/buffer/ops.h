@@ -80,7 +80,8 @@ void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
  * call maps one unit of the program to its page, and sets *cmd to the command
  * that waited for this unit, or to NULL. At last the caller frees the program.
  */
-void scarp_buffer_program_ended(ScarpDrive *drive);
+void scarp_buffer_program_ended(ScarpDrive *drive,
+                                const ScarpFlashCmd *program);
 bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
                               ScarpCmd **cmd);
 /*

@@ -35,7 +35,8 @@ bool scarp_core_init(ScarpDrive *drive, const ScarpConfig *config,
     drive->core.seed = config->seed;
     drive->core.random = scarp_random_state(config->seed);
     scarp_events_init(&drive->core.events,
-                      scarp_hold_source(drive) + 1);
+                      scarp_hold_source(drive) + 1 +
+                          scarp_has_slc(&drive->desc));
     return true;
 }
 

@@ -26,6 +26,13 @@ typedef struct {
 #define LIST(group, name, min, max, fallback) \
     { group, #name, offsetof(ScarpDescription, name), min, max, fallback, \
       true, NULL }
+/* Members of the group slc have its name before theirs. */
+#define SLC(group, name, min, max, fallback) \
+    { group, #name, offsetof(ScarpDescription, slc_##name), min, max, \
+      fallback, false, NULL }
+#define SLC_CHOICE(group, name, choices, fallback) \
+    { group, #name, offsetof(ScarpDescription, slc_##name), 0, \
+      G_N_ELEMENTS(choices) - 1, fallback, false, choices }
 #define CHOICE(group, name, choices, fallback) \
     { group, #name, offsetof(ScarpDescription, name), 0, \
       G_N_ELEMENTS(choices) - 1, fallback, false, choices }
@@ -43,6 +50,9 @@ static const Key keys[] = {
     KEY("timing", erase_ns, 0, 10000000000, NULL),
     KEY("timing", command_ns, 0, 1000000, "200"),
     KEY("timing", channel_mts, 1, 100000, NULL),
+    KEY("timing", slc_read_ns, 0, 1000000000, "0"),
+    KEY("timing", slc_program_ns, 0, 1000000000, "0"),
+    KEY("timing", slc_erase_ns, 0, 10000000000, "0"),
     KEY("nand", cell_bits, 1, 4, "1"),
     KEY("nand", layers, 1, 4096, "1"),
     KEY("nand", layer_fastest_permille, 1, 10000, "1000"),
@@ -91,6 +101,13 @@ static const Key keys[] = {
     KEY("gc", background_free_blocks, 0, 1u << 20, "0"),
     KEY("gc", wear_spread_erases, 0, 1u << 30, "0"),
     KEY("gc", after_reads, 0, 1, "0"),
+    SLC("slc", static_blocks, 0, 1u << 20, "0"),
+    SLC("slc", dynamic, 0, 1, "0"),
+    SLC("slc", most_blocks, 0, 1u << 20, "0"),
+    SLC_CHOICE("slc", full, scarp_slc_full_names, "direct"),
+    SLC("slc", fold_idle_us, 0, 1000000000, "0"),
+    SLC("slc", keep_blocks, 0, 1u << 20, "0"),
+    SLC("slc", fold_planes, 1, 16, "1"),
     KEY("lie", flush_ignored, 0, 1, "0"),
     KEY("lie", fua_ignored, 0, 1, "0"),
     KEY("lie", flush_queued_only, 0, 1, "0"),
@@ -215,7 +232,7 @@ static bool unknown_key(const char *where, const char *group, const char *name,
                 "%s: unknown key %s.%s; allowed are%s", where, group, name,
                 allowed->len ? allowed->str
                              : " the groups geometry timing nand controller "
-                               "ftl gc lie");
+                               "ftl gc slc lie");
     return false;
 }
 

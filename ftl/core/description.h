@@ -44,6 +44,13 @@ typedef enum {
     PAIRED__COUNT
 } ScarpPaired;
 
+/* slc.full: where the host's pages go when the SLC cache is full. */
+typedef enum {
+    SLC_DIRECT, /* to blocks of the real mode */
+    SLC_FOLD,   /* they wait until a fold has made room in the cache */
+    SLC_FULL__COUNT
+} ScarpSlcFull;
+
 /* ftl.mapping; map/mapping.c says what each one does. */
 typedef enum {
     MAPPING_PAGE,
@@ -73,6 +80,8 @@ typedef struct {
     uint64_t erase_ns;     /* tBERS */
     uint64_t command_ns;   /* command and address cycles on the channel */
     uint64_t channel_mts;  /* 10^6 bytes a second on an 8-bit bus */
+    /* the same of a block in SLC mode (group slc); 0 without such blocks */
+    uint64_t slc_read_ns, slc_program_ns, slc_erase_ns;
     /* [nand] Switches are 0 or 1. */
     uint64_t cell_bits;         /* bits of a cell: 1 SLC, 2 MLC, 3 TLC, 4 QLC */
     uint64_t layers; /* tR, tPROG change linearly over a block's layers */
@@ -136,6 +145,17 @@ typedef struct {
     uint64_t wear_spread_erases;  /* greater differences level wear; 0: off */
     uint64_t after_reads; /* no collection begins while a read is next */
     /*
+     * [slc] The SLC cache: blocks that have one bit in a cell, and take what
+     * the host writes. All is 0 on a drive without one (scarp_has_slc()).
+     */
+    uint64_t slc_static_blocks; /* blocks of a plane that are SLC for ever */
+    uint64_t slc_dynamic;     /* free blocks are opened in SLC mode, too */
+    uint64_t slc_most_blocks; /* of these, in a plane, at most; 0: no limit */
+    uint64_t slc_full;        /* ScarpSlcFull */
+    uint64_t slc_fold_idle_us; /* a die that is idle so long folds; 0: never */
+    uint64_t slc_keep_blocks; /* of a plane, which idle time does not fold */
+    uint64_t slc_fold_planes; /* planes of a die that fold at once */
+    /*
      * [lie] Deliberate faults: with 1 the drive breaks a promise, to test
      * whether checks after a power cut notice it (docs/powercut.md).
      */
@@ -168,6 +188,30 @@ static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
 static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 {
     return d->trigger_free_blocks + 2 + d->streams + scarp_recovery_blocks(d);
+}
+
+/* True for a drive with an SLC cache (group slc). */
+static inline bool scarp_has_slc(const ScarpDescription *d)
+{
+    return d->slc_static_blocks || d->slc_dynamic;
+}
+
+/*
+ * Returns how many blocks of a plane dynamic SLC blocks may occupy that are
+ * neither free nor worth a collection: the open one of each stream.
+ */
+static inline uint64_t scarp_slc_open_blocks(const ScarpDescription *d)
+{
+    return d->slc_dynamic ? d->streams : 0;
+}
+
+/*
+ * Returns how many blocks a plane must have to spare for an SLC cache, beside
+ * scarp_reserved_blocks() and its static blocks. core/spare.c says why.
+ */
+static inline uint64_t scarp_slc_spare_blocks(const ScarpDescription *d)
+{
+    return scarp_has_slc(d) ? scarp_slc_open_blocks(d) + 1 : 0;
 }
 
 /*

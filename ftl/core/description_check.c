@@ -192,6 +192,14 @@ static bool check_demand(const ScarpDescription *d, GError **error)
     return true;
 }
 
+/* Returns the words for the blocks that an SLC cache needs, or "". */
+static const char *for_slc(const ScarpDescription *d)
+{
+    return !scarp_has_slc(d) ? ""
+           : d->slc_dynamic ? " + 1 + ftl.streams (slc.dynamic=1)"
+                            : " + 1 (slc.static_blocks)";
+}
+
 /*
  * Checks over-provisioning: GC must always be able to reach the trigger's
  * number of free blocks in each plane, even if the host has filled the drive.
@@ -205,22 +213,24 @@ static bool check_over_provisioning(const ScarpDescription *d, GError **error)
                         (scarp_gain_pages(d) * page_units - 1) / page_units;
     uint64_t translation = MIN(scarp_translation_blocks(d),
                                d->blocks_per_plane);
-    uint64_t data_pages = (d->blocks_per_plane - translation) *
-                          d->pages_per_block;
-    uint64_t logical = scarp_plane_pages(d), needed = scarp_reserved_blocks(d);
+    uint64_t apart = MIN(translation + d->slc_static_blocks,
+                         d->blocks_per_plane);
+    uint64_t data_pages = (d->blocks_per_plane - apart) * d->pages_per_block;
+    uint64_t logical = scarp_plane_pages(d);
+    uint64_t needed = scarp_reserved_blocks(d) + scarp_slc_spare_blocks(d);
 
-    if (needed < d->blocks_per_plane - translation &&
+    if (needed < d->blocks_per_plane - apart &&
         logical + needed * d->pages_per_block + unusable <= data_pages) {
         return true;
     }
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                 "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
                 ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
-                "gc.trigger_free_blocks + ftl.streams + 2%s, and room for "
+                "gc.trigger_free_blocks + ftl.streams + 2%s%s, and room for "
                 "units that share a page, = %" G_GUINT64_FORMAT
                 " are needed", d->over_provisioning_permille,
                 (data_pages - logical) / d->pages_per_block,
-                d->power_cuts ? " + nand.power_cuts" : "",
+                d->power_cuts ? " + nand.power_cuts" : "", for_slc(d),
                 (needed * d->pages_per_block + unusable +
                  d->pages_per_block - 1) / d->pages_per_block);
     return false;
@@ -240,10 +250,10 @@ static bool check_bad_blocks(const ScarpDescription *d, GError **error)
                 G_GUINT64_FORMAT " good blocks of a plane; %" G_GUINT64_FORMAT
                 " are needed, for the data that ftl.over_provisioning_permille="
                 "%" G_GUINT64_FORMAT " promises, gc.trigger_free_blocks + "
-                "ftl.streams + 2%s, and units that share a page",
+                "ftl.streams + 2%s%s, and units that share a page",
                 d->bad_blocks_permille, good, needed,
                 d->over_provisioning_permille,
-                d->power_cuts ? " + nand.power_cuts" : "");
+                d->power_cuts ? " + nand.power_cuts" : "", for_slc(d));
     return false;
 }
 
@@ -496,5 +506,6 @@ bool scarp_description_check(const ScarpDescription *d, GError **error)
         return false;
     }
     return check_power(d, error) && check_lies(d, error) &&
+           scarp_description_check_slc(d, error) &&
            check_over_provisioning(d, error) && check_bad_blocks(d, error);
 }

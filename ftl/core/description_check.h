@@ -12,11 +12,15 @@
 extern const char *const scarp_mapping_names[MAPPING__COUNT];
 /* Names of the values of ftl.paired_pages, [ScarpPaired]. */
 extern const char *const scarp_paired_names[PAIRED__COUNT];
+/* Names of the values of slc.full, [ScarpSlcFull]. */
+extern const char *const scarp_slc_full_names[SLC_FULL__COUNT];
 
 /*
  * True when the values can work together. False, with *error set: its line
  * names the key that cannot, and why.
  */
 bool scarp_description_check(const ScarpDescription *d, GError **error);
+/* core/description_slc.c: does so for the keys of the SLC cache. */
+bool scarp_description_check_slc(const ScarpDescription *d, GError **error);
 
 #endif /* SCARP_DESCRIPTION_CHECK_H */

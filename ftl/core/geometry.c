@@ -30,6 +30,8 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.kept_blocks = geo.translation_blocks + geo.recovery_blocks;
     geo.gain_units = scarp_gain_pages(d) * geo.units_per_page;
     geo.not_full_blocks = scarp_blocks_not_full(d);
+    geo.slc_pages = scarp_has_slc(d) ? d->pages_per_block / d->cell_bits : 0;
+    geo.static_blocks = d->slc_static_blocks;
     geo.translation_shift = geo.unit_shift -
                             __builtin_ctz(SCARP_MAP_ENTRY_BYTES);
     /*

@@ -37,6 +37,8 @@ typedef struct {
     uint32_t translation_shift; /* log2 of a translation unit's entries */
     uint32_t gain_units; /* invalid units that a victim must have */
     uint32_t not_full_blocks; /* of a plane: scarp_blocks_not_full() */
+    uint32_t slc_pages; /* of a block in SLC mode; 0: no SLC cache */
+    uint32_t static_blocks; /* of a plane, in SLC mode for ever */
     uint32_t unit_shift, page_shift; /* log2 of unit_bytes, units_per_page */
     ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,
         by_planes_per_die, by_dies_per_channel, by_planes;

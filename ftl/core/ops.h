@@ -237,6 +237,15 @@ static inline uint32_t scarp_hold_source(const ScarpDrive *drive)
 }
 
 /*
+ * Returns the timer at which idle dies fold blocks of the SLC cache. Only
+ * drives with such a cache have it.
+ */
+static inline uint32_t scarp_fold_source(const ScarpDrive *drive)
+{
+    return scarp_hold_source(drive) + 1;
+}
+
+/*
  * Sets the time of the source's event, and replaces the event that the source
  * has. SCARP_TIME_NEVER removes the source's event.
  */

@@ -37,8 +37,9 @@ uint64_t scarp_translation_blocks(const ScarpDescription *d)
 uint64_t scarp_plane_pages(const ScarpDescription *d)
 {
     uint64_t translation = scarp_translation_blocks(d);
-    uint64_t blocks = d->blocks_per_plane - MIN(d->blocks_per_plane,
-                                                translation);
+    uint64_t blocks = d->blocks_per_plane -
+                      MIN(d->blocks_per_plane,
+                          translation + d->slc_static_blocks);
 
     return blocks * d->pages_per_block * 1000 /
            (1000 + d->over_provisioning_permille);
@@ -50,17 +51,51 @@ uint64_t scarp_bad_blocks(const ScarpDescription *d)
 }
 
 /*
+ * Returns how many blocks are free while a write of the host waits for a
+ * collection: the one that is GC's. Where it waits for a fold of a static block
+ * (slc.full=fold), as many as the trigger's, and where it waits until a block
+ * can be opened in SLC mode, as many as must stay free then.
+ */
+static uint64_t free_when_waiting(const ScarpDescription *d)
+{
+    return d->slc_full != SLC_FOLD ? 1
+           : d->slc_static_blocks >= d->streams ? d->trigger_free_blocks
+                                                : scarp_reserved_blocks(d);
+}
+
+/*
  * Returns how many blocks are empty or partly written when the plane collects:
- * GC's free block, recovery's block, GC's open block, an aligned block (for
- * copies that several planes write in step), and the open blocks of the other
- * streams.
+ * free blocks, recovery's block, GC's open block, an aligned block (for
+ * copies that several planes write in step), the open blocks of the other
+ * streams, and each stream's open block of a dynamic SLC cache.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 {
-    return 1 + d->separate_active_block + (d->planes_per_die > 1) +
-           d->streams - 1 + scarp_recovery_blocks(d);
+    return free_when_waiting(d) + d->separate_active_block +
+           (d->planes_per_die > 1) + d->streams - 1 +
+           scarp_recovery_blocks(d) + scarp_slc_open_blocks(d);
 }
 
+/*
+ * An SLC cache never gets stuck, either:
+ *
+ * - Static blocks (slc.static_blocks) have no data of their own: all that is in
+ *   them has room in the other blocks.
+ * - A full dynamic SLC block holds 1/cell_bits of a block. Its fold needs so
+ *   much of GC's block, and frees a whole one. So such a block is always worth
+ *   it, and a plane that has one is never short of victims.
+ * - The fold of a static block frees no block that GC could use, and may open
+ *   one. It begins only with more than gc.trigger_free_blocks free blocks, and
+ *   the pages that it needs are promised to it, so that GC's last free block
+ *   stays. GC can reach so many: scarp_slc_spare_blocks() counts one block
+ *   beyond the trigger's.
+ * - With slc.full=fold a write waits until a block can be opened in SLC mode. A
+ *   static one can once one is folded: there are as many as streams, and the
+ *   stream that waits has none open. A dynamic one can when more than
+ *   scarp_reserved_blocks() are free. GC and folds go on until then, and can
+ *   reach so many: no block of the host's is open in the real mode, and
+ *   scarp_slc_spare_blocks() counts the open SLC blocks of all streams.
+ */
 uint64_t scarp_needed_blocks(const ScarpDescription *d)
 {
     uint64_t pages = scarp_plane_pages(d), page_units = units_of_page(d);
@@ -75,7 +110,7 @@ uint64_t scarp_needed_blocks(const ScarpDescription *d)
      */
     uint64_t full = (pages + 1) * page_units / least + 1;
 
-    return scarp_translation_blocks(d) +
-           MAX(data + scarp_reserved_blocks(d),
+    return scarp_translation_blocks(d) + d->slc_static_blocks +
+           MAX(data + scarp_reserved_blocks(d) + scarp_slc_spare_blocks(d),
                scarp_blocks_not_full(d) + full);
 }

@@ -157,11 +157,26 @@ static bool fill(ScarpDrive *drive, const ScarpConfig *config,
 {
     if (!image) {
         scarp_blocks_set_bad(drive);
+        scarp_blocks_set_static(drive);
     }
     return (!image || load(drive, image, config->image_path, error)) &&
            scarp_scheme_init(&drive->scheme, drive, config->scheme,
                              config->params, error) &&
            (!image || scarp_image_load_scheme(image, drive, error));
+}
+
+/* Images do not have the modes of blocks yet. */
+static bool can_have_image(const ScarpDrive *drive, const char *path,
+                           GError **error)
+{
+    if (!drive->geo.slc_pages) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "image=%s: a drive with an SLC cache (%s) can be neither saved "
+                "nor loaded yet", path, drive->desc.slc_dynamic
+                    ? "slc.dynamic=1" : "slc.static_blocks above 0");
+    return false;
 }
 
 static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
@@ -174,7 +189,8 @@ static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
         return NULL;
     }
     drive = scarp_core_new(&desc, config);
-    if ((image && !scarp_image_fits(image, drive, error)) ||
+    if ((image && (!can_have_image(drive, config->image_path, error) ||
+                   !scarp_image_fits(image, drive, error))) ||
         !memory_suffices(drive, error) || !init_rooms(drive, config, error)) {
         g_free(drive);
         return NULL;
@@ -204,6 +220,9 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
 
 bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
 {
+    if (!can_have_image(drive, path, error)) {
+        return false;
+    }
     if (!scarp_at_rest(drive, error)) {
         return false;
     }

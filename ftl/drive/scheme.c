@@ -258,6 +258,12 @@ static bool is_early(const ScarpDrive *drive G_GNUC_UNUSED,
     return scheme->alloc->early;
 }
 
+static bool has_no_slc(const ScarpDrive *drive,
+                       const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return !scarp_has_slc(&drive->desc);
+}
+
 static const struct {
     ScarpNeeds bit;
     const char *what;
@@ -280,6 +286,8 @@ static const struct {
       "(ftl.mapping=page or demand)", any_page },
     { NEEDS_EARLY, "write allocation by address, so that a write's planes are "
       "known before its data moves (static)", is_early },
+    { NEEDS_NO_SLC, "a drive without an SLC cache (slc.static_blocks=0, "
+      "slc.dynamic=0)", has_no_slc },
 };
 
 /*

@@ -78,7 +78,7 @@ void scarp_flow_commit_unpaired(ScarpDrive *drive)
 static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     if (scarp_flash_n_units(program)) { /* no pad */
-        scarp_buffer_program_ended(drive);
+        scarp_buffer_program_ended(drive, program);
     }
     if (scarp_flow_pairs(drive)) {
         commit_all(drive, scarp_flow_pair_ended(drive, program));

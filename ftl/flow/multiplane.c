@@ -16,6 +16,25 @@ static bool fits(const ScarpDrive *drive, const ScarpFlashCmd *lead,
            drive->scheme.multiplane->may(drive, lead, mate);
 }
 
+/* True when the command's block is in SLC mode. */
+static bool is_slc(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
+{
+    return scarp_media_mode(drive,
+                            scarp_ppn_block(drive, scarp_flash_ppn(cmd))) !=
+           MODE_REAL;
+}
+
+/*
+ * True when both commands, neither of which is a program, are of blocks in one
+ * mode. Planes of a die can work together in one mode only.
+ */
+static bool same_mode(const ScarpDrive *drive, const ScarpFlashCmd *lead,
+                      const ScarpFlashCmd *mate)
+{
+    return !scarp_blocks_cached(drive) ||
+           is_slc(drive, lead) == is_slc(drive, mate);
+}
+
 static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
                                 ScarpQueueKind kind, const ScarpFlashCmd *lead)
 {
@@ -27,7 +46,8 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
         ScarpFlashCmd *cmd = *link;
 
         if (!fits(drive, lead, cmd) ||
-            scarp_ppn_page(drive, scarp_flash_ppn(cmd)) != page) {
+            scarp_ppn_page(drive, scarp_flash_ppn(cmd)) != page ||
+            !same_mode(drive, lead, cmd)) {
             link = scarp_flash_next_link(cmd);
             continue;
         }
@@ -76,6 +96,11 @@ static bool same_offset(const ScarpDrive *drive, uint32_t p,
 
     if (scarp_map_can(drive, MAP_PLACES_PAGES)) {
         return same_mapped_offset(drive, p, page, mate);
+    }
+    if (scarp_blocks_cached(drive) &&
+        scarp_page_is_slc(drive, p, origin, stream) != is_slc(drive, lead)) {
+        scarp_mark(drive, mates_of_other_modes);
+        return false;
     }
     if (scarp_flash_aligned(lead)) {
         return !stream && scarp_aligned_possible(drive, p) &&
@@ -132,7 +157,7 @@ static ScarpFlashCmd *take_erase(ScarpDrive *drive, uint32_t p,
     ScarpFlashQueue *queue = scarp_nand_queue(drive, p, QUEUE_GC);
     ScarpFlashCmd *cmd = *scarp_nand_first_link(queue);
 
-    if (!cmd || !fits(drive, lead, cmd)) {
+    if (!cmd || !fits(drive, lead, cmd) || !same_mode(drive, lead, cmd)) {
         return NULL;
     }
     scarp_nand_dequeue(drive, queue, scarp_nand_first_link(queue));

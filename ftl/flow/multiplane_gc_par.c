@@ -78,7 +78,8 @@ const ScarpMultiplaneOps scarp_multiplane_gc_par = {
     .policy = {
         .axis = AXIS_MULTIPLANE,
         .name = "gc-par",
-        .needs = NEEDS_PLANES | NEEDS_TIME | NEEDS_ANY_PAGE,
+        .needs = NEEDS_PLANES | NEEDS_TIME | NEEDS_ANY_PAGE |
+                 NEEDS_NO_SLC,
         .help = "host commands join GC's in multi-plane commands",
         .source = "hpdc18 section 4.1, Algorithm 2; section 4.2",
         .params = params,

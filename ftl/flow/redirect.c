@@ -20,7 +20,8 @@ static bool is_stuck(const ScarpDrive *drive, uint32_t p,
            !scarp_gc_runs(drive, p) &&
            !scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
                                 scarp_flash_stream(head)) &&
-           !scarp_victim_least(drive, p, &victim, 1);
+           !scarp_victim_least(drive, p, &victim, 1) &&
+           !(scarp_blocks_cached(drive) && scarp_fold_possible(drive, p));
 }
 
 /*

@@ -21,7 +21,8 @@ void scarp_flow_work(ScarpDrive *drive)
 
 /*
  * Handles a timer: a time that a policy on this axis has set, or, for
- * AXIS__COUNT, the end of a hold on collections.
+ * AXIS__COUNT, the end of a hold on collections, or, for the next number, the
+ * time at which an idle die folds.
  */
 static void __attribute__((noinline)) timer_event(ScarpDrive *drive,
                                                   ScarpAxis axis)
@@ -30,6 +31,10 @@ static void __attribute__((noinline)) timer_event(ScarpDrive *drive,
 
     if (axis == AXIS__COUNT) {
         scarp_gc_hold_ended(drive);
+        return;
+    }
+    if (axis > AXIS__COUNT) {
+        scarp_fold_timer(drive);
         return;
     }
     scarp_scheme_policies(&drive->scheme, policy);
@@ -82,13 +87,28 @@ static inline void run_next(ScarpDrive *drive)
 #endif
 }
 
-void scarp_run(ScarpDrive *drive, int64_t now_ns)
+static inline void run_until(ScarpDrive *drive, int64_t now_ns)
 {
-    g_assert(now_ns <= SCARP_TIME_LAST);
     while (scarp_event_until(drive, now_ns)) {
         run_next(drive);
     }
     scarp_time_set(drive, MAX(scarp_time_ns(drive), now_ns));
+}
+
+/* Lets idle dies fold again, after the drive was drained. */
+static void __attribute__((noinline)) fold_again(ScarpDrive *drive)
+{
+    scarp_fold_put_off(drive, false);
+    scarp_flow_work(drive);
+}
+
+void scarp_run(ScarpDrive *drive, int64_t now_ns)
+{
+    g_assert(now_ns <= SCARP_TIME_LAST);
+    if (scarp_fold_is_put_off(drive)) {
+        fold_again(drive);
+    }
+    run_until(drive, now_ns);
 }
 
 bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns)
@@ -155,7 +175,7 @@ static void run_all(ScarpDrive *drive)
 {
     scarp_flow_work(drive); /* the caller may have kicked dies between events */
     while (scarp_event_next_ns(drive) != SCARP_TIME_NEVER) {
-        scarp_run(drive, scarp_event_next_ns(drive));
+        run_until(drive, scarp_event_next_ns(drive));
     }
 }
 
@@ -166,6 +186,7 @@ static bool parity_rests(const ScarpDrive *drive)
 
 bool scarp_drain(ScarpDrive *drive, GError **error)
 {
+    scarp_fold_put_off(drive, true);
     run_all(drive);
     /*
      * The loop may iterate several times. An iteration may leave a page open

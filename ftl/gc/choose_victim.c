@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "gc/ops.h"
+#include "gc/internal.h"
 
 #define WEAR_LOOKS 8
 #define WEAR_SHARE 4 /* one choice in WEAR_SHARE is left to the policy */
@@ -48,14 +48,33 @@ static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
 
 static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)
 {
-    uint32_t victim, fresher;
+    uint32_t victim, fresher, fold = SCARP_NONE;
+    bool first = false;
 
     *levelling = false;
     if (scarp_translation_due(drive, p)) {
         scarp_mark(drive, translation_victim);
         return scarp_translation_victim(drive, p);
     }
+    if (drive->gc.fold) {
+        fold = scarp_fold_choose(drive, p, &first);
+        if (first && fold != SCARP_NONE) {
+            scarp_mark(drive, fold_for_write);
+            return fold;
+        }
+    }
     victim = drive->scheme.victim->choose(drive, p);
+    /* Either frees a block, so the one with fewer units to copy is taken. */
+    scarp_mark_if(drive, fold_not_worth_it,
+                  fold != SCARP_NONE && victim != SCARP_NONE &&
+                  scarp_block_valid(drive, fold) >
+                      scarp_block_valid(drive, victim));
+    if (fold != SCARP_NONE &&
+        (victim == SCARP_NONE || scarp_block_valid(drive, fold) <=
+                                     scarp_block_valid(drive, victim))) {
+        scarp_mark(drive, fold_for_free_blocks);
+        return fold;
+    }
     if (victim == SCARP_NONE) {
         return SCARP_NONE;
     }

@@ -14,6 +14,7 @@ bool scarp_gc_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
     gc->plane = scarp_table_zeroed(drive->geo.n_planes * sizeof(ScarpGcPlane));
     gc->map_packer = g_new0(ScarpPacker, drive->geo.n_planes);
     gc->refused = SCARP_NONE;
+    scarp_fold_init(drive);
     gc->die = scarp_table_zeroed(drive->geo.n_dies * sizeof(ScarpGcDie));
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         gc->plane[p].job.plane = p;
@@ -23,6 +24,7 @@ bool scarp_gc_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
 
 void scarp_gc_clear(ScarpDrive *drive)
 {
+    scarp_fold_clear(drive);
     scarp_table_free(drive->gc.plane);
     scarp_table_free(drive->gc.die);
     g_free(drive->gc.map_packer);

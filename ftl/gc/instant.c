@@ -58,31 +58,16 @@ static void pad_pairs(ScarpDrive *drive, uint32_t p)
     drive->stats.padded_units += n * drive->geo.units_per_page;
 }
 
-bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
+/* Collects victim. levelling: it was chosen for wear. */
+static void collect(ScarpDrive *drive, uint32_t p, uint32_t victim,
+                    bool levelling)
 {
-    bool levelling;
-    uint32_t victim, first, moved = 0, reads = 0, last_page = UINT32_MAX;
+    uint32_t first = scarp_block_ppn(drive, victim);
+    uint32_t moved = 0, reads = 0, last_page = UINT32_MAX;
+    bool fold = scarp_media_mode(drive, victim) != MODE_REAL;
     Copies copies = { 0 };
     uint16_t stream = 0;
 
-    if (scarp_gc_runs(drive, p)) {
-        /*
-         * A plane collects one victim at a time. A job that another scheme
-         * began must end first: two jobs would need the plane's last free
-         * block, its promised pages and the cells of its last copy.
-         */
-        scarp_mark(drive, instant_awaits_other);
-        return false;
-    }
-    if (scarp_map_can(drive, MAP_MERGES)) {
-        return scarp_gc_merge_now(drive, p, scarp_map_is_stuck(drive, p)
-                   ? scarp_map_waiting_lpn(drive, p) : SCARP_NONE);
-    }
-    victim = scarp_gc_choose_victim(drive, p, &levelling);
-    first = scarp_block_ppn(drive, victim);
-    if (victim == SCARP_NONE || !scarp_gc_has_room(drive, p, victim)) {
-        return false;
-    }
     if (scarp_block_is_translation(drive, victim)) {
         stream = SCARP_MAP_STREAM;
     }
@@ -110,6 +95,7 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
     drive->stats.gc_page_programs += copies.programs;
     drive->stats.gc_page_reads += reads;
     drive->stats.gc_moved_units += moved;
+    drive->slc_stats.folded_units += fold ? moved : 0;
     drive->stats.gc_runs++;
     drive->stats.wear_runs += levelling;
     scarp_block_erased(drive, victim);
@@ -120,5 +106,35 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
 
         scarp_gc_report(drive, &job);
     }
+}
+
+void scarp_gc_collect_victim(ScarpDrive *drive, uint32_t p, uint32_t victim)
+{
+    collect(drive, p, victim, false);
+}
+
+bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
+{
+    bool levelling;
+    uint32_t victim;
+
+    if (scarp_gc_runs(drive, p)) {
+        /*
+         * A plane collects one victim at a time. A job that another scheme
+         * began must end first: two jobs would need the plane's last free
+         * block, its promised pages and the cells of its last copy.
+         */
+        scarp_mark(drive, instant_awaits_other);
+        return false;
+    }
+    if (scarp_map_can(drive, MAP_MERGES)) {
+        return scarp_gc_merge_now(drive, p, scarp_map_is_stuck(drive, p)
+                   ? scarp_map_waiting_lpn(drive, p) : SCARP_NONE);
+    }
+    victim = scarp_gc_choose_victim(drive, p, &levelling);
+    if (victim == SCARP_NONE || !scarp_gc_has_room(drive, p, victim)) {
+        return false;
+    }
+    collect(drive, p, victim, levelling);
     return true;
 }

@@ -117,6 +117,34 @@ const ScarpFlashCmd *scarp_gc_in_need(const ScarpDrive *drive, uint32_t plane);
 const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                              uint32_t plane);
 
+/* ---- Folds: gc/fold.c --------------------------------------------------- */
+
+void scarp_fold_init(ScarpDrive *drive);
+void scarp_fold_clear(ScarpDrive *drive);
+/*
+ * Returns the full SLC block that a collection of the plane would fold, or
+ * SCARP_NONE. Sets *first if a fold goes before any other collection, because a
+ * write waits for room in the cache.
+ */
+uint32_t scarp_fold_choose(const ScarpDrive *drive, uint32_t plane,
+                           bool *first);
+/*
+ * Called when a job begins, when a program of the job has taken a page of the
+ * plane, and when the job ends. The fold of a static block has pages promised.
+ */
+void scarp_fold_begins(ScarpDrive *drive, ScarpGcJob *job);
+void scarp_fold_took_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t plane);
+void scarp_fold_ends(ScarpDrive *drive, ScarpGcJob *job);
+/*
+ * Called when the plane's collection has begun: if it is a fold, other planes
+ * of the die may fold beside it (slc.fold_planes).
+ */
+void scarp_fold_beside(ScarpDrive *drive, uint32_t plane);
+/* gc/job.c, gc/instant.c: collect this victim, which the caller has chosen. */
+void scarp_gc_start_victim(ScarpDrive *drive, uint32_t plane, uint32_t victim);
+void scarp_gc_collect_victim(ScarpDrive *drive, uint32_t plane,
+                             uint32_t victim);
+
 /*
  * gc/staging.c: adds a unit that was read to the packer (the page under
  * construction) of the plane that it moves to.

@@ -181,6 +181,9 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
     scarp_mark_if(drive, command_met_premigration,
                   job->origin == SCARP_ORIGIN_PREMIGRATE &&
                   scarp_in_device(drive));
+    if (job->fold_pages) {
+        scarp_fold_ends(drive, job);
+    }
     scarp_map_collected(drive, job->plane);
     scarp_nand_set_collecting(drive, index, --die->jobs);
     if (job->begun) {
@@ -314,6 +317,9 @@ static void start(ScarpDrive *drive, uint32_t p, uint32_t victim,
         job->promised = true;
         scarp_plane_promise(drive, p, 1);
     }
+    if (drive->gc.fold) {
+        scarp_fold_begins(drive, job);
+    }
     scarp_gc_run(drive, job);
 }
 
@@ -336,6 +342,11 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
     return true;
 }
 
+void scarp_gc_start_victim(ScarpDrive *drive, uint32_t p, uint32_t victim)
+{
+    start(drive, p, victim, SCARP_ORIGIN_GC, false);
+}
+
 void scarp_gc_premigrate(ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
     start(drive, p, victim, SCARP_ORIGIN_PREMIGRATE, false);
@@ -353,13 +364,15 @@ static void __attribute__((noinline)) begin(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 static void __attribute__((noinline)) take_page(ScarpDrive *drive,
-                                                const ScarpGcJob *job,
+                                                ScarpGcJob *job,
                                                 ScarpFlashCmd *cmd)
 {
     uint32_t p = scarp_flash_plane(cmd);
 
     if (scarp_flash_promised(cmd)) {
         scarp_plane_promise(drive, p, -1);
+    } else {
+        scarp_fold_took_page(drive, job, p);
     }
     scarp_flash_set_ppn(cmd, job->merge ? scarp_merge_take(drive, p)
         : scarp_flash_aligned(cmd)
@@ -465,6 +478,7 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
         if (scarp_map_relocate(drive, scarp_unit_lpn(unit), copy->source_ppn,
                                ppn)) {
             job->moved++;
+            drive->slc_stats.folded_units += job->fold;
             *(job->origin == SCARP_ORIGIN_GC ? &drive->stats.gc_moved_units
                                              : &drive->stats.premigrated_units)
                 += 1;

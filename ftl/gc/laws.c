@@ -22,6 +22,7 @@ bool scarp_gc_laws(const ScarpDrive *drive, uint32_t p, GError **error)
     const ScarpGcPlane *plane = &drive->gc.plane[p];
     uint32_t promised = scarp_plane_promised_pages(drive, p);
     uint32_t found = plane->promised + plane->job.promised +
+                     plane->job.fold_pages +
                      count_programs(drive, p);
 
     if (promised != found) {

@@ -13,6 +13,32 @@ bool scarp_gc_init(ScarpDrive *drive, const ScarpConfig *config,
                    GError **error);
 void scarp_gc_clear(ScarpDrive *drive);
 
+/* ---- Folds of the SLC cache: gc/fold.c ---------------------------------- */
+
+/* The functions from here to scarp_fold_idle() need a drive with a cache. */
+
+/*
+ * True when a program of the host waits in the plane for room in the cache
+ * (slc.full=fold).
+ */
+bool scarp_fold_needed(const ScarpDrive *drive, uint32_t plane);
+/* True when a full block of the cache can be folded, now or a little later. */
+bool scarp_fold_possible(const ScarpDrive *drive, uint32_t plane);
+/* Called when the die has nothing to do: folds, or sets the timer for it. */
+void scarp_fold_idle(ScarpDrive *drive, uint32_t die);
+/* Called when the timer of idle dies (scarp_fold_source()) has run out. */
+void scarp_fold_timer(ScarpDrive *drive);
+/*
+ * Puts off folds in idle time while the drive is drained, or lets them go on.
+ * For drives with a cache or without.
+ */
+void scarp_fold_put_off(ScarpDrive *drive, bool put_off);
+
+static inline bool scarp_fold_is_put_off(const ScarpDrive *drive)
+{
+    return drive->gc.fold && drive->gc.fold->put_off;
+}
+
 /* ---- When: gc/trigger.c ------------------------------------------------- */
 
 /*
@@ -32,14 +58,15 @@ uint32_t scarp_gc_longest_in_need(const ScarpDrive *drive, uint32_t die);
 /*
  * True when collection in the plane must not be delayed, because at most
  * `floor` free blocks are unreserved there, or because a program waits for a
- * merge or for a collection of translation units.
+ * merge, for a collection of translation units, or for room in the SLC cache.
  */
 static inline bool scarp_gc_is_urgent(const ScarpDrive *drive, uint32_t plane,
                                       uint64_t floor)
 {
     return scarp_plane_spare_blocks(drive, plane) <= floor ||
            scarp_translation_short(drive, plane) ||
-           scarp_map_is_stuck(drive, plane);
+           scarp_map_is_stuck(drive, plane) ||
+           (drive->gc.fold && scarp_fold_needed(drive, plane));
 }
 /*
  * Called before the die chooses its next command: the pacing policy starts the
@@ -62,6 +89,9 @@ bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die);
 static inline void scarp_gc_idle(ScarpDrive *drive, uint32_t die)
 {
     if (scarp_time_ns(drive) >= drive->gc.hold_until_ns) {
+        if (drive->gc.fold) {
+            scarp_fold_idle(drive, die);
+        }
         drive->scheme.ahead->idle(drive, die);
     }
 }
@@ -181,6 +211,9 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 {
     uint32_t die = scarp_plane_die(drive, scarp_flash_plane(cmd));
 
+    if (drive->gc.fold) {
+        drive->gc.fold->idle_from_ns[die] = scarp_time_ns(drive);
+    }
     if (scarp_nand_collecting(drive, die) && drive->gc.die[die].begun &&
         !drive->gc.plane[scarp_flash_plane(cmd)].job.begun) {
         drive->stats.gc_shared_ns +=

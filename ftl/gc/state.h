@@ -41,6 +41,8 @@ struct ScarpGcJob {
     ScarpMergeKind kind; /* the merge's kind */
     bool promised;    /* a page of its plane is promised to it (PREMIGRATE) */
     bool erase_later; /* the erase waits until the pacing grants it */
+    bool fold;        /* the victim is a block of the SLC cache */
+    uint32_t fold_pages; /* of a static block: pages promised to its copies */
     uint32_t erases;  /* erases of a merge that were granted and not begun */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
@@ -70,6 +72,14 @@ typedef struct {
     int64_t window_ns; /* when begun became more than 0 */
 } ScarpGcDie;
 
+/* Folds in idle time (gc/fold.c). */
+typedef struct {
+    int64_t *idle_from_ns; /* [die]: when a command of the host ended last */
+    int64_t *due_ns;       /* [die]: when it folds; NEVER: unknown, or never */
+    int64_t timer_ns;      /* the least due_ns */
+    bool put_off;          /* no idle die folds: the drive is drained */
+} ScarpFold;
+
 typedef struct {
     ScarpGcPlane *plane;
     ScarpPacker *map_packer; /* [plane]: relocated translation units */
@@ -78,6 +88,7 @@ typedef struct {
     int64_t hold_until_ns; /* before this time no collection begins by itself */
     /* the plane that waits for room (gc/room.c), or SCARP_NONE */
     uint32_t refused;
+    ScarpFold *fold; /* NULL: no SLC cache */
 } ScarpGc;
 
 #endif /* SCARP_GC_STATE_H */

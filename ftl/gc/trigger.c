@@ -31,7 +31,8 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
     scarp_mark_if(drive, collected_despite_hold,
                   n_free <= 1 &&
                   scarp_time_ns(drive) < drive->gc.hold_until_ns);
-    if (n_free <= 1 || scarp_translation_due(drive, p)) {
+    if (n_free <= 1 || scarp_translation_due(drive, p) ||
+        (drive->gc.fold && scarp_fold_needed(drive, p))) {
         return true;
     }
     scarp_mark_if(drive, collection_held,
@@ -110,6 +111,7 @@ static void __attribute__((noinline)) start_one(ScarpDrive *drive,
 
     if (longest != SCARP_NONE &&
         scarp_gc_start(drive, longest, SCARP_ORIGIN_GC)) {
+        scarp_fold_beside(drive, longest);
         scarp_mark_if(drive, collected_for_oldest,
                       longest != first && scarp_gc_due(drive, first));
         return;
@@ -117,6 +119,7 @@ static void __attribute__((noinline)) start_one(ScarpDrive *drive,
     for (uint32_t p = first; p < first + n; p++) {
         if (scarp_gc_due(drive, p)) {
             if (scarp_gc_start(drive, p, SCARP_ORIGIN_GC)) {
+                scarp_fold_beside(drive, p);
                 return;
             }
             due = true;
@@ -144,11 +147,11 @@ void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
 {
     /*
      * If no block was opened, no collection can have become due. Under mappings
-     * that merge, each program that comes may need a merge, so every call
-     * looks.
+     * that merge, each program that comes may need a merge, and with an SLC
+     * cache it may need a fold, so every call looks.
      */
     if (!scarp_nand_collecting(drive, die) &&
-        (scarp_blocks_opened(drive, die) ||
+        (scarp_blocks_opened(drive, die) || drive->gc.fold ||
          scarp_map_can(drive, MAP_MERGES))) {
         start_one(drive, die);
     }

@@ -1,6 +1,7 @@
 /*
  * The erase of a block: its units become empty, and its count of erases (wear)
- * grows by one.
+ * grows by one. Unless it is SLC for ever, its cells get all of their bits
+ * back.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -29,6 +30,12 @@ void scarp_media_erase(ScarpDrive *drive, uint32_t index)
         lpn_of[i] = SCARP_NONE;
     }
     g_clear_pointer(&block->contents, g_free);
+    if (scarp_media_mode(drive, index) != MODE_REAL) {
+        drive->slc_stats.slc_erases++;
+        if (scarp_media_mode(drive, index) == MODE_SLC) {
+            scarp_media_set_mode(drive, index, MODE_REAL);
+        }
+    }
     block->programmed = 0;
     block->erases++;
     drive->stats.erases++;

@@ -13,7 +13,8 @@ uint64_t scarp_media_bytes(const ScarpGeometry *geo,
                           ? geo->n_blocks * desc->pages_per_block / 4 : 0;
 
     return scarp_geometry_units(geo) * (desc->recovery ? 12 : 4) + states +
-           (uint64_t)geo->n_blocks * sizeof(ScarpMediaBlock);
+           (uint64_t)geo->n_blocks *
+               (sizeof(ScarpMediaBlock) + (geo->slc_pages ? 1 : 0));
 }
 
 bool scarp_media_init(ScarpDrive *drive,
@@ -27,6 +28,8 @@ bool scarp_media_init(ScarpDrive *drive,
     media->spare = g_ptr_array_new_with_free_func(g_free);
     media->block = scarp_table_zeroed((uint64_t)drive->geo.n_blocks *
                                       sizeof(ScarpMediaBlock));
+    media->mode = drive->geo.slc_pages
+                      ? scarp_table_zeroed(drive->geo.n_blocks) : NULL;
     media->version_of = drive->desc.recovery ? g_new0(uint64_t, units) : NULL;
     if (drive->desc.power_cuts) {
         media->page_state = scarp_table_zeroed(
@@ -49,6 +52,7 @@ void scarp_media_clear(ScarpDrive *drive)
         }
     }
     scarp_table_free(media->block);
+    scarp_table_free(media->mode);
     scarp_table_free(media->lpn_of);
     g_free(media->version_of);
     scarp_table_free(media->page_state);

@@ -143,6 +143,23 @@ static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
     block->seq = drive->media.next_block_seq++;
 }
 
+/* Returns the mode of the block's cells. */
+static inline ScarpCellMode scarp_media_mode(const ScarpDrive *drive,
+                                             uint32_t block)
+{
+    return drive->media.mode ? drive->media.mode[block] : MODE_REAL;
+}
+
+/*
+ * Sets the mode of an erased block that is about to be opened, or of a block
+ * that is to be SLC for ever. Only drives with an SLC cache have modes.
+ */
+static inline void scarp_media_set_mode(ScarpDrive *drive, uint32_t block,
+                                        ScarpCellMode mode)
+{
+    drive->media.mode[block] = mode;
+}
+
 /* ---- Pages (nand.power_cuts): media/pages.c ------------------------------ */
 
 /*

@@ -1,8 +1,8 @@
 /*
  * media: the flash cells. It owns all that survives a power cut: the spare area
  * of each unit (its LPN and, with ftl.recovery, its version); for each block
- * who opened it (host or GC), and when in the order of openings; wear, marks of
- * bad blocks, and the data.
+ * who opened it (host or GC), when in the order of openings, and in which mode
+ * its cells are programmed; wear, marks of bad blocks, and the data.
  *
  * With nand.power_cuts each page also has a state, and data stays until its
  * block is erased, as in real flash: an overwritten unit is still there.
@@ -26,6 +26,16 @@ typedef struct {
     uint8_t stream:7;    /* stream of the first page; GC's copies: 0 */
     bool bad:1;          /* the mark of a bad block */
 } ScarpMediaBlock;
+
+/*
+ * How the cells of a block are programmed: with nand.cell_bits bits each, or
+ * with one (SLC), when the block has fewer pages.
+ */
+typedef enum {
+    MODE_REAL,
+    MODE_SLC,    /* until the block is erased */
+    MODE_STATIC, /* SLC for ever (slc.static_blocks) */
+} ScarpCellMode;
 
 /* State of a page's cells (nand.power_cuts), two bits each. */
 typedef enum {
@@ -56,6 +66,7 @@ typedef struct {
     bool keeps_contents;  /* the bytes of some units, or of all, are stored */
     bool is_clean;        /* tables are on flash; nothing changed since */
     ScarpMediaBlock *block;
+    uint8_t *mode;        /* [block] ScarpCellMode; NULL: no SLC cache */
     uint64_t next_block_seq;
     GPtrArray *spare;     /* unit-sized buffers without contents, for reuse */
 } ScarpMedia;

@@ -5,7 +5,7 @@
  *
  * Other directories of ftl/ make flash commands, queue them, and ask how busy a
  * die is. flow starts commands, and takes those that have ended. gc says which
- * dies collect. nand calls causes and core.
+ * dies collect. nand calls causes, media (in which mode a block is) and core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -151,9 +151,9 @@ typedef struct {
     uint32_t *kicked; /* [n_dies] ring of dies that look for work next */
     uint32_t first_kicked, n_kicked;
     ScarpPool pool;   /* free flash commands */
-    /* Times of each page offset: nand/timing.c */
-    int64_t *read_ns_of, *program_ns_of; /* [pages_per_block] */
-    bool pages_alike; /* every page of a block takes as long */
+    /* Times of each page offset, then of those of SLC mode: nand/timing.c */
+    int64_t *read_ns_of, *program_ns_of; /* [pages_per_block + slc_pages] */
+    bool pages_alike; /* every page takes as long, in whatever block */
     int64_t page_transfer_ns;
     ScarpFlashQueue *unpaired; /* [plane]; NULL: no ftl.paired_pages=pad */
     GArray *seen; /* of ScarpSeenPhase; NULL: no observer wants phases */

@@ -3,10 +3,12 @@
  *
  * Page i has type i % cell_bits (LSB first) and lies in layer i × layers /
  * pages_per_block. The factor of a layer goes linearly from
- * layer_fastest_permille to layer_slowest_permille (pregc §2, figure 2).
+ * layer_fastest_permille to layer_slowest_permille (pregc §2, figure 2). The
+ * pages of a block in SLC mode are all alike.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "media/ops.h"
 #include "nand/internal.h"
 
 static int64_t of_page(const ScarpDescription *d, const uint64_t *values,
@@ -45,12 +47,17 @@ bool scarp_timing_init(ScarpDrive *drive)
 {
     const ScarpDescription *d = &drive->desc;
     ScarpNand *nand = &drive->nand;
+    uint64_t pages = d->pages_per_block;
 
     nand->page_transfer_ns = (d->page_bytes * 1000 + d->channel_mts - 1) /
                              d->channel_mts;
-    nand->read_ns_of = g_new(int64_t, d->pages_per_block);
-    nand->program_ns_of = g_new(int64_t, d->pages_per_block);
-    nand->pages_alike = true;
+    nand->read_ns_of = g_new(int64_t, pages + drive->geo.slc_pages);
+    nand->program_ns_of = g_new(int64_t, pages + drive->geo.slc_pages);
+    for (uint32_t i = 0; i < drive->geo.slc_pages; i++) {
+        nand->read_ns_of[pages + i] = d->slc_read_ns;
+        nand->program_ns_of[pages + i] = d->slc_program_ns;
+    }
+    nand->pages_alike = !drive->geo.slc_pages;
     for (uint64_t i = 0; i < d->pages_per_block; i++) {
         nand->read_ns_of[i] = of_page(d, d->read_ns, i);
         nand->program_ns_of[i] = of_page(d, d->program_ns, i) +
@@ -96,14 +103,62 @@ static inline int64_t of_command(const ScarpDrive *drive,
     }
 }
 
+static bool is_slc(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_media_mode(drive, scarp_ppn_block(drive, ppn)) != MODE_REAL;
+}
+
+/* The times of SLC pages are behind those of pages of the real mode. */
+static uint32_t page_of_mode(const ScarpDrive *drive, uint32_t ppn)
+{
+    return scarp_ppn_page(drive, ppn) +
+           (is_slc(drive, ppn) ? drive->desc.pages_per_block : 0);
+}
+
+/* Does what of_command() does, on a drive with an SLC cache. */
+static int64_t of_mode(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
+{
+    const ScarpNand *nand = &drive->nand;
+
+    switch (cmd->kind) {
+    case SCARP_FLASH_READ:
+        return nand->read_ns_of[page_of_mode(drive, cmd->ppn)];
+    case SCARP_FLASH_PROGRAM:
+        return nand->program_ns_of[page_of_mode(drive, cmd->ppn)];
+    case SCARP_FLASH_COPYBACK:
+        return nand->read_ns_of[page_of_mode(drive, cmd->source_ppn)] +
+               drive->desc.command_ns +
+               nand->program_ns_of[page_of_mode(drive, cmd->ppn)];
+    default:
+        return is_slc(drive, cmd->ppn) ? drive->desc.slc_erase_ns
+                                       : drive->desc.erase_ns;
+    }
+}
+
+/* Out of line, so that drives without a cache do not pay for it. */
+static int64_t __attribute__((noinline)) array_ns_of_modes(
+    const ScarpDrive *drive, const ScarpFlashCmd *group)
+{
+    int64_t longest = 0;
+
+    for (; group; group = group->mate) {
+        longest = MAX(longest, of_mode(drive, group));
+    }
+    return longest;
+}
+
 /*
  * The planes of a multi-plane command work at the same time, so the slowest
  * page counts.
  */
 int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group)
 {
-    int64_t longest = of_command(drive, group);
+    int64_t longest;
 
+    if (drive->geo.slc_pages) {
+        return array_ns_of_modes(drive, group);
+    }
+    longest = of_command(drive, group);
     while ((group = group->mate)) {
         longest = MAX(longest, of_command(drive, group));
     }

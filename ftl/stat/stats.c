@@ -131,6 +131,19 @@ const ScarpStats *scarp_stats(const ScarpDrive *drive)
     return &drive->stats;
 }
 
+const ScarpSlcStats *scarp_slc_stats(const ScarpDrive *drive)
+{
+    return drive->geo.slc_pages ? &drive->slc_stats : NULL;
+}
+
+/* Sets the counters of the SLC cache to zero. */
+static void slc_reset(ScarpDrive *drive)
+{
+    drive->slc_stats = (ScarpSlcStats) {
+        .slc_blocks = drive->slc_stats.slc_blocks,
+    };
+}
+
 static uint64_t programmed_pages(const ScarpStats *stats)
 {
     return stats->host_page_programs + stats->gc_page_programs +
@@ -160,6 +173,7 @@ void scarp_stats_reset(ScarpDrive *drive)
     uint64_t map_ram_bytes = drive->stats.map_ram_bytes;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
+    slc_reset(drive);
     drive->stats.map_ram_bytes = map_ram_bytes;
     drive->stats.cmds_accepted = outstanding;
     drive->stats.oob_mismatches = mismatches;
@@ -176,6 +190,7 @@ void scarp_stat_forget(ScarpDrive *drive)
     uint64_t map_ram_bytes = drive->stats.map_ram_bytes;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
+    slc_reset(drive);
     drive->stats.bad_blocks = bad_blocks;
     drive->stats.map_ram_bytes = map_ram_bytes;
 }
@@ -272,6 +287,20 @@ void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd)
 
 /* ---- JSON and the log page ---------------------------------------------- */
 
+static void slc_json(const ScarpDrive *drive, GString *json)
+{
+    const ScarpSlcStats *s = &drive->slc_stats;
+
+    g_string_append_printf(json, ", \"slc_page_programs\": %"
+                           G_GUINT64_FORMAT ", \"direct_page_programs\": %"
+                           G_GUINT64_FORMAT ", \"folded_units\": %"
+                           G_GUINT64_FORMAT ", \"slc_erases\": %"
+                           G_GUINT64_FORMAT ", \"slc_blocks\": %"
+                           G_GUINT64_FORMAT, s->slc_page_programs,
+                           s->direct_page_programs, s->folded_units,
+                           s->slc_erases, s->slc_blocks);
+}
+
 char *scarp_stats_json(const ScarpDrive *drive)
 {
     const ScarpStats *s = &drive->stats;
@@ -293,6 +322,9 @@ char *scarp_stats_json(const ScarpDrive *drive)
     for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
         g_string_append_printf(json, ", \"%s\": %" G_GUINT64_FORMAT,
                                fields[i].name, value[i]);
+    }
+    if (drive->geo.slc_pages) {
+        slc_json(drive, json);
     }
     scarp_latency_json(drive, json);
     g_string_append_c(json, '}');

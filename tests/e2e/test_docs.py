@@ -44,11 +44,11 @@ class Reference(unittest.TestCase):
         """Each key of ftl/core/description.c, in its order, with its range and its default."""
         source = (ROOT / "ftl/core/description.c").read_text()
         listed = re.findall(
-            r'^    (?:KEY|LIST)\("(\w+)", (\w+), ([^,]+), ([^,]+), ([^)]+)\),',
+            r'^    (?:KEY|LIST|SLC)\("(\w+)", (\w+), ([^,]+), ([^,]+), ([^)]+)\),',
             source,
             re.MULTILINE,
         )
-        choices = re.findall(r'^    CHOICE\("(\w+)", (\w+), ', source, re.MULTILINE)
+        choices = re.findall(r'^    (?:SLC_)?CHOICE\("(\w+)", (\w+), ', source, re.MULTILINE)
         words = {"`ftl.allocation`", *(f"`{group}.{name}`" for group, name in choices)}
         self.assertGreater(len(listed), 40)
         expected = [

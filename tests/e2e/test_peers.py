@@ -27,6 +27,11 @@ LAYERS = "nand.layers=4"
 CUTS = "nand.power_cuts=1,ftl.recovery=1"
 BUFFER = f"{CUTS},controller.buffer_bytes=65536"
 
+# A small cache, whose blocks are folded while writes wait.
+SLC = (
+    "nand.cell_bits=4,timing.slc_read_ns=30000,timing.slc_program_ns=200000,"
+    "timing.slc_erase_ns=2000000,slc.static_blocks=4,slc.full=fold,slc.fold_idle_us=1000"
+)
 # key: another value, and what else the drive must have for it to matter
 KEYS: dict[str, tuple[str, str]] = {
     "geometry.channels": ("4", ""),
@@ -41,6 +46,9 @@ KEYS: dict[str, tuple[str, str]] = {
     "timing.erase_ns": ("3800001", ""),
     "timing.command_ns": ("201", ""),
     "timing.channel_mts": ("401", ""),
+    "timing.slc_read_ns": ("30001", SLC),
+    "timing.slc_program_ns": ("200001", SLC),
+    "timing.slc_erase_ns": ("2000001", SLC),
     "nand.layers": ("4", "nand.layer_fastest_permille=500"),
     "nand.layer_fastest_permille": ("500", LAYERS),
     "nand.layer_slowest_permille": ("1500", LAYERS),
@@ -81,12 +89,14 @@ KEYS: dict[str, tuple[str, str]] = {
     "gc.background_free_blocks": ("6", ""),
     "gc.wear_spread_erases": ("1", ""),
     "gc.after_reads": ("1", ""),
+    "slc.static_blocks": ("5", SLC),
+    "slc.full": ("direct", SLC),
     "lie.flush_ignored": ("1", BUFFER),
     "lie.flush_queued_only": ("1", BUFFER),
 }  # fmt: skip
 # Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-image.c (recovery),
-# test-power-plp.c, test-power-lies.c (what only a power cut, or FUA, shows); in tests/qtest:
-# test_access.py (deadlines).
+# test-slc.c, test-power-plp.c, test-power-lies.c (what only a power cut, or FUA, shows); in
+# tests/qtest: test_access.py (deadlines).
 ELSEWHERE = {
     "nand.cell_bits",
     "controller.pcie_generation",
@@ -97,6 +107,11 @@ ELSEWHERE = {
     "controller.plp_bytes",
     "ftl.streams",
     "ftl.recovery",
+    "slc.dynamic",
+    "slc.most_blocks",
+    "slc.fold_idle_us",
+    "slc.keep_blocks",
+    "slc.fold_planes",
     "lie.fua_ignored",
     "lie.shorn_writes",
     "lie.unserialised",
@@ -142,7 +157,7 @@ class PeerDefects(unittest.TestCase):
         known = {
             f"{group}.{name}"
             for group, name in re.findall(
-                r'^    (?:KEY|LIST|CHOICE)\("(\w+)", (\w+),', text, re.MULTILINE
+                r'^    (?:KEY|LIST|CHOICE|SLC|SLC_CHOICE)\("(\w+)", (\w+),', text, re.MULTILINE
             )
         } | {"ftl.allocation"}
         self.assertEqual(known, {*KEYS, *ELSEWHERE}, "a key without a row here, or the reverse")

@@ -23,6 +23,21 @@ static uint64_t value(const Scenario *s, const char *key, uint64_t fallback)
     return most;
 }
 
+/* Of the real mode's time and SLC's. */
+static uint64_t longer(const Scenario *s, const char *name, uint64_t fallback)
+{
+    g_autofree char *real = g_strconcat("timing.", name, NULL);
+    g_autofree char *slc = g_strconcat("timing.slc_", name, NULL);
+
+    return MAX(value(s, real, fallback), value(s, slc, 0));
+}
+
+/* A page goes to the SLC cache, and from there to real cells. */
+static bool is_cached(const Scenario *s)
+{
+    return value(s, "slc.static_blocks", 0) || value(s, "slc.dynamic", 0);
+}
+
 void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
 {
     uint64_t page = value(s, "geometry.page_bytes", SECTOR);
@@ -41,13 +56,12 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
     if (value(s, "controller.pcie_generation", 0)) {
         link = 250;
     }
-    bound->page_ns = (value(s, "timing.read_ns", 75000) +
-                      value(s, "timing.program_ns", 750000)) *
+    bound->page_ns = (longer(s, "read_ns", 75000) +
+                      longer(s, "program_ns", 750000)) *
                          MAX(layer, 1000) / 1000 + 2 * channel_ns + stop_ns;
-    bound->read_ns = value(s, "timing.read_ns", 75000) * MAX(layer, 1000) /
-                         1000 + 2 * channel_ns;
-    bound->erase_ns = value(s, "timing.erase_ns", 3800000) + channel_ns +
-                      stop_ns;
+    bound->read_ns = longer(s, "read_ns", 75000) * MAX(layer, 1000) / 1000 +
+                     2 * channel_ns;
+    bound->erase_ns = longer(s, "erase_ns", 3800000) + channel_ns + stop_ns;
     bound->passing = value(s, "controller.reads_first_limit", 1000) *
                      (1 + stops * value(s, "nand.suspend_limit", 8));
     if (!value(s, "controller.reads_first", 1) &&
@@ -67,7 +81,8 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
                   value(s, "geometry.dies_per_chip", 1);
     bound->die_planes = value(s, "geometry.planes_per_die", 1);
     bound->channel_ns = 2 * channel_ns;
-    bound->block_pages = value(s, "geometry.pages_per_block", 4);
+    bound->block_pages = value(s, "geometry.pages_per_block", 4) *
+                         (is_cached(s) ? 3 : 1);
     bound->blocks = value(s, "geometry.channels", 1) *
                     value(s, "geometry.chips_per_channel", 1) *
                     value(s, "geometry.dies_per_chip", 1) *

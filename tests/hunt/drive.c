@@ -288,6 +288,39 @@ static void draw_power(Maker *m, const ScenarioWish *wish)
     }
 }
 
+/* The SLC cache, and times that tell its pages from real ones. */
+static void draw_slc(Maker *m, Draw *d, const Shape *x)
+{
+    uint64_t fixed = DRAW_OF(d, 0, 0, 1, 2, 3, 8);
+    bool dynamic = !fixed || draw_chance(d, 40);
+
+    set(m, "nand.cell_bits", draw_from(d, 2, 4));
+    set(m, "timing.slc_read_ns", DRAW_OF(d, 1, 30000, 30000, 200000));
+    set(m, "timing.slc_program_ns", DRAW_OF(d, 1, 200000, 200000, 3000000));
+    set(m, "timing.slc_erase_ns", DRAW_OF(d, 1, 2000000, 2000000, 9000000));
+    if (fixed) {
+        set(m, "slc.static_blocks", fixed);
+    }
+    if (dynamic) {
+        set(m, "slc.dynamic", 1);
+        if (draw_chance(d, 40)) {
+            set(m, "slc.most_blocks", DRAW_OF(d, 1, 2, 3, 8));
+        }
+    }
+    if (draw_chance(d, 50)) {
+        set_text(m, "slc.full", "fold");
+    }
+    if (draw_chance(d, 60)) {
+        set(m, "slc.fold_idle_us", draw_scale(d, 1, 100000));
+        if (draw_chance(d, 40)) {
+            set(m, "slc.keep_blocks", DRAW_OF(d, 1, 2, 5));
+        }
+    }
+    if (draw_chance(d, 40)) {
+        set(m, "slc.fold_planes", draw_from(d, 1, x->planes));
+    }
+}
+
 static void draw_gc(Maker *m, const Shape *x)
 {
     Draw *d = m->draw;
@@ -346,13 +379,18 @@ static void draw_age(Maker *m)
     m->s->age_seed = draw_below(d, 1000);
 }
 
-static Scenario *draw_one(Draw *d, const ScenarioWish *wish,
+/* slc: NULL, or of what the SLC cache is drawn. */
+static Scenario *draw_one(Draw *d, Draw *slc, const ScenarioWish *wish,
                           const Theme *theme)
 {
     Maker m = { .draw = d, .s = scenario_new(), .theme = theme,
                 .often = DRAW_OF(d, 4, 10, 10, 20, 20, 35, 60) };
     g_autofree char *wished = theme_pick(d, wish->mapping);
     Shape x = { .mapping = wished ? wished : schemes_draw_mapping(d) };
+
+    if (slc) {
+        x.mapping = "page";
+    }
 
     x.demand = !strcmp(x.mapping, "demand");
     x.logs = !x.demand && strcmp(x.mapping, "page");
@@ -380,6 +418,12 @@ static Scenario *draw_one(Draw *d, const ScenarioWish *wish,
     if (wish->without) {
         remove_keys(m.s, wish->without);
     }
+    if (slc) {
+        remove_keys(m.s, "nand.cell_bits=,ftl.parity_,nand.power_cuts=,"
+                         "nand.endurance_erases=,controller.plp_bytes=,"
+                         "ftl.paired_pages=,lie.");
+        draw_slc(&m, slc, &x);
+    }
     draw_age(&m);
     m.s->seed = draw_below(d, 1000);
     m.s->store = draw_chance(d, 92);
@@ -404,7 +448,8 @@ static void judge(const GError *error, ScenarioDraws *draws)
 {
     const char *text = error->message;
     static const char *const groups[] = { "geometry.", "timing.", "nand.",
-                                          "controller.", "ftl.", "gc.", "lie." };
+                                          "controller.", "ftl.", "gc.", "slc.",
+                                          "lie." };
     bool named = schemes_named(text);
 
     for (size_t i = 0; i < G_N_ELEMENTS(groups) && !named; i++) {
@@ -504,6 +549,10 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
                         ScenarioDraws *draws)
 {
     Draw d = { number * 0x2545f4914f6cdd1dull + 1 };
+    /* Draws of its own: a drive without a cache is what it was. */
+    Draw slc = { number * 0x9e3779b97f4a7c15ull + 3 };
+    bool cached = wish->slc || (!wish->cuts && !wish->mapping &&
+                                !wish->theme && draw_chance(&slc, 6));
     const Theme *theme = NULL;
     ScenarioWish its = *wish;
     g_autofree char *scheme = NULL;
@@ -525,7 +574,7 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
         if (i % TRIES_OF_SCHEME == 0) {
             draw_scheme(&d, &its, &scheme, &params);
         }
-        s = draw_one(&d, &its, theme);
+        s = draw_one(&d, cached ? &slc : NULL, &its, theme);
         permille = spare_of(s);
         g_free(s->scheme);
         s->scheme = g_strdup(scheme);

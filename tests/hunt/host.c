@@ -457,6 +457,7 @@ bool host_check(Run *r, GError **error)
 {
     return scarp_check(r->drive, error) &&
            laws_sums(&r->own, scarp_stats(r->drive), error) &&
+           laws_slc(scarp_slc_stats(r->drive), scarp_stats(r->drive), error) &&
            laws_times(&r->own, scarp_stats(r->drive),
                       r->bound.dies * r->bound.die_planes,
                       scarp_now_ns(r->drive), error);

@@ -28,6 +28,7 @@ static gboolean write_text, no_shrink, all_marks, only_first, cuts, cut_kinds;
 static gboolean forks;
 static char *plant_name;
 static ForksPlant plant;
+static gboolean slc;
 static char *keep_in;
 
 static const GOptionEntry entries[] = {
@@ -44,6 +45,8 @@ static const GOptionEntry entries[] = {
       "no drive that sets one of these keys", "KEY,KEY" },
     { "cuts", 0, 0, G_OPTION_ARG_NONE, &cuts,
       "only drives whose power fails", NULL },
+    { "slc", 0, 0, G_OPTION_ARG_NONE, &slc,
+      "only drives with an SLC cache", NULL },
     { "cut-kinds", 0, 0, G_OPTION_ARG_NONE, &cut_kinds,
       "print how many cuts each kind of drive had", NULL },
     { "lie", 0, 0, G_OPTION_ARG_STRING, &lie,
@@ -134,7 +137,8 @@ static void run_range(Report *report, void *opaque)
     const Range *range = opaque;
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without, .theme = theme,
-                                .cuts = cuts || lie, .lie = lie };
+                                .cuts = cuts || lie, .lie = lie,
+                                .slc = slc };
 
     for (uint64_t n = range->first; n < range->end; n++) {
         ScenarioDraws draws;
@@ -258,7 +262,8 @@ static void leave_file(const Failure *failure)
 {
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without, .theme = theme,
-                                .cuts = cuts || lie, .lie = lie };
+                                .cuts = cuts || lie, .lie = lie,
+                                .slc = slc };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(failure->number, &wish, &draws);
     Report *report = child_shared(sizeof(Report));
@@ -459,7 +464,8 @@ static int one_scenario(void)
 {
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without, .theme = theme,
-                                .cuts = cuts || lie, .lie = lie };
+                                .cuts = cuts || lie, .lie = lie,
+                                .slc = slc };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(seed, &wish, &draws);
     g_autofree char *text = s ? scenario_text(s) : NULL;

@@ -82,6 +82,23 @@ bool laws_sums(const Own *own, const ScarpStats *stats, GError **error)
     return true;
 }
 
+bool laws_slc(const ScarpSlcStats *slc, const ScarpStats *stats, GError **error)
+{
+    uint64_t programs = slc ? slc->slc_page_programs + slc->direct_page_programs
+                            : stats->host_page_programs;
+
+    if (programs != stats->host_page_programs) {
+        return fail(error, "statistics: %" G_GUINT64_FORMAT " pages went to "
+                    "the SLC cache or past it, should be %" G_GUINT64_FORMAT,
+                    programs, stats->host_page_programs);
+    }
+    if (slc && (slc->folded_units > stats->gc_moved_units ||
+                slc->slc_erases > stats->erases)) {
+        return fail(error, "statistics: more of the SLC cache than of all");
+    }
+    return true;
+}
+
 bool laws_times(const Own *own, const ScarpStats *stats, uint64_t planes,
                 int64_t now_ns, GError **error)
 {

@@ -17,6 +17,9 @@ typedef struct {
 
 void laws_count(Own *own, const ScarpCmd *cmd);
 bool laws_sums(const Own *own, const ScarpStats *stats, GError **error);
+/* Of an SLC cache; slc: NULL, or its counters. */
+bool laws_slc(const ScarpSlcStats *slc, const ScarpStats *stats,
+              GError **error);
 /* Of a drive of so many planes, now: none was busy for longer than that. */
 bool laws_times(const Own *own, const ScarpStats *stats, uint64_t planes,
                 int64_t now_ns, GError **error);

@@ -73,6 +73,8 @@ static Scenario *scaled(const Scenario *s, uint64_t k)
         { "timing.erase_ns", "3800000" }, { "timing.command_ns", "200" },
         { "nand.suspend_min_ns", "100000" }, { "nand.suspend_ns", "20000" },
         { "nand.resume_ns", "10000" }, { "controller.firmware_ns", "5000" },
+        { "timing.slc_read_ns", "0" }, { "timing.slc_program_ns", "0" },
+        { "timing.slc_erase_ns", "0" }, { "slc.fold_idle_us", "0" },
     };
     g_autoptr(Scenario) other = scenario_copy(s);
     char *params = schemes_times(s->scheme, s->params, k);

@@ -90,6 +90,9 @@ bool reload(Run *r, const Step *step, guint next, GError **error)
     uint64_t its_seed = seed ? strtoull(seed, NULL, 10) : r->as.seed;
     ScarpDrive *other;
 
+    if (scarp_slc_stats(r->drive)) {
+        return host_drain(r, error); /* such drives have no images yet */
+    }
     if (!host_drain(r, error) || !scarp_save(r->drive, path, error)) {
         return false;
     }

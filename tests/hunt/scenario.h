@@ -70,6 +70,7 @@ typedef struct {
     const char *without; /* keys, joined by ',', that no drive has; or NULL */
     uint64_t theme;      /* its number from 1 on; 0: any */
     bool cuts;           /* the power of every drive fails */
+    bool slc;            /* every drive has an SLC cache */
     const char *lie;     /* and it tells this lie of lie.*; NULL: none */
 } ScenarioWish;
 

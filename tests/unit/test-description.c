@@ -70,6 +70,9 @@ static const Key keys[] = {
     { "timing.erase_ns", 0, 10000000000, NULL },
     { "timing.command_ns", 0, 1000000, "200" },
     { "timing.channel_mts", 1, 100000, NULL },
+    { "timing.slc_read_ns", 0, 1000000000, "0" },
+    { "timing.slc_program_ns", 0, 1000000000, "0" },
+    { "timing.slc_erase_ns", 0, 10000000000, "0" },
     { "nand.cell_bits", 1, 4, "1" },
     { "nand.layers", 1, 4096, "1" },
     { "nand.layer_fastest_permille", 1, 10000, "1000" },
@@ -116,6 +119,12 @@ static const Key keys[] = {
     { "gc.background_free_blocks", 0, 1048576, "0" },
     { "gc.wear_spread_erases", 0, GIB, "0" },
     { "gc.after_reads", 0, 1, "0" },
+    { "slc.static_blocks", 0, 1048576, "0" },
+    { "slc.dynamic", 0, 1, "0" },
+    { "slc.most_blocks", 0, 1048576, "0" },
+    { "slc.fold_idle_us", 0, 1000000000, "0" },
+    { "slc.keep_blocks", 0, 1048576, "0" },
+    { "slc.fold_planes", 1, 16, "1" },
     { "lie.flush_ignored", 0, 1, "0" },
     { "lie.fua_ignored", 0, 1, "0" },
     { "lie.flush_queued_only", 0, 1, "0" },
@@ -209,10 +218,12 @@ static void test_told(void)
     g_assert_true(g_strv_contains((const char *const *)lines,
                                   "ftl.paired_pages=none (none, pad, backup "
                                   "or plp)"));
+    g_assert_true(g_strv_contains((const char *const *)lines,
+                                  "slc.full=direct (direct or fold)"));
     g_assert_cmpstr(lines[n - 2], ==, "ftl.allocation=cwdp (an order of c, w, "
                     "d, p, or dynamic)");
     /* These, and the end. */
-    g_assert_cmpuint(n, ==, G_N_ELEMENTS(keys) + 3 + 1);
+    g_assert_cmpuint(n, ==, G_N_ELEMENTS(keys) + 4 + 1);
 }
 
 /* A file that is not there, one that is none, and what is wrong in one. */

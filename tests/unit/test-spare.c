@@ -124,6 +124,31 @@ static void draw(GRand *rand, const char *scheme, GString *text)
     g_string_append(text, ONE_OF(rand, "", ",controller.buffer_bytes=16384"));
 }
 
+/* An SLC cache besides, of any kind. */
+static void draw_slc(GRand *rand, GString *text)
+{
+    int bits = g_rand_int_range(rand, 2, 5);
+    int fixed = g_rand_int_range(rand, 0, 4);
+
+    g_string_append_printf(text, ",nand.endurance_erases=0,nand.cell_bits=%d,"
+                           "geometry.pages_per_block=%d,"
+                           "timing.slc_read_ns=30000,"
+                           "timing.slc_program_ns=200000,"
+                           "timing.slc_erase_ns=2000000,slc.static_blocks=%d",
+                           bits, bits * g_rand_int_range(rand, 1, 4), fixed);
+    if (!fixed || g_rand_int_range(rand, 0, 2)) {
+        g_string_append(text, ",slc.dynamic=1");
+        g_string_append(text, ONE_OF(rand, "", "", ",slc.most_blocks=3"));
+    }
+    g_string_append(text, ONE_OF(rand, ",slc.fold_idle_us=100",
+                                 ",slc.fold_idle_us=5000,slc.keep_blocks=1",
+                                 ",slc.full=fold"));
+    if (strstr(text->str, "planes_per_die=2")) {
+        g_string_append(text, ONE_OF(rand, "", ",slc.fold_planes=2",
+                                     ",nand.multiplane=1"));
+    }
+}
+
 /* The least over-provisioning that is accepted, or 0: none is. */
 static unsigned least_accepted(const char *scheme, const char *text)
 {
@@ -140,6 +165,10 @@ static unsigned least_accepted(const char *scheme, const char *text)
             scarp_drive_free(drive);
             high = at;
         } else {
+            if (strstr(error->message, "slc.static_blocks=") ||
+                strstr(error->message, "slc.most_blocks=")) {
+                return 0; /* slc.full=fold needs more of them */
+            }
             g_assert_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY);
             low = at;
         }
@@ -169,6 +198,32 @@ static void test_near_limit(gconstpointer data)
         tried++;
     }
     g_assert_cmpuint(tried, >, 3);
+}
+
+/* The same with an SLC cache. */
+static void test_near_limit_slc(gconstpointer data)
+{
+    const char *scheme = data;
+    unsigned tried = 0;
+
+    for (guint32 seed = 1; seed <= (g_test_slow() ? 300 : 24); seed++) {
+        g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+        g_autoptr(GString) text = g_string_new(NULL);
+        unsigned permille;
+
+        draw(rand, scheme, text);
+        draw_slc(rand, text);
+        permille = least_accepted(scheme, text->str);
+        if (!permille) {
+            continue;
+        }
+        g_string_append_printf(text, ",ftl.over_provisioning_permille=%u",
+                               permille);
+        g_test_message("seed %u: %s", seed, text->str);
+        full(scheme, text->str, seed, seed % 3 ? 0 : 400000);
+        tried++;
+    }
+    g_assert_cmpuint(tried, >, 6);
 }
 
 /* ---- What is refused ---------------------------------------------------- */
@@ -298,6 +353,14 @@ int main(int argc, char **argv)
                                                 schemes[i]);
 
         g_test_add_data_func(path, schemes[i], test_near_limit);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
+        g_autofree char *path = g_strdup_printf("/spare/near-limit-slc/%s",
+                                                schemes[i]);
+
+        if (strcmp(schemes[i], "gc-par") && strcmp(schemes[i], "ttflash")) {
+            g_test_add_data_func(path, schemes[i], test_near_limit_slc);
+        }
     }
     g_test_add_func("/spare/more-bad-than-spare", test_more_bad_than_spare);
     g_test_add_func("/spare/units-that-share", test_units_that_share);

@@ -1,0 +1,197 @@
+/*
+ * The blocks of an SLC cache: those that can be opened in SLC mode, the open
+ * one of each stream, and the full ones, first in, first out. Full ones are in
+ * no bucket, so victim policies do not see them: gc/fold.c says when one is
+ * collected.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "blocks/internal.h"
+
+void scarp_slc_init(ScarpDrive *drive)
+{
+    ScarpSlcPlane *slc;
+
+    if (!drive->geo.slc_pages) {
+        return;
+    }
+    slc = g_new(ScarpSlcPlane, drive->geo.n_planes);
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        slc[p] = (ScarpSlcPlane) {
+            .free = { SCARP_NONE, SCARP_NONE },
+            .full = { { SCARP_NONE, SCARP_NONE }, { SCARP_NONE, SCARP_NONE } },
+        };
+        for (int i = 0; i < SCARP_MAX_STREAMS; i++) {
+            slc[p].active[i] = SCARP_NONE;
+        }
+    }
+    drive->blocks.slc = slc;
+}
+
+void scarp_slc_clear(ScarpDrive *drive)
+{
+    g_free(drive->blocks.slc);
+}
+
+/* Appends an erased block to the plane's list of free static ones. */
+static void static_push(ScarpDrive *drive, uint32_t p, uint32_t index)
+{
+    ScarpBlockList *list = &drive->blocks.slc[p].free;
+    ScarpBlockLink *link = drive->blocks.link;
+
+    link[index].next = SCARP_NONE;
+    scarp_block_record(drive, index)->state = BLOCK_FREE;
+    *(list->head == SCARP_NONE ? &list->head : &link[list->tail].next) = index;
+    list->tail = index;
+}
+
+void scarp_blocks_set_static(ScarpDrive *drive)
+{
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        for (uint32_t i = 0; i < drive->geo.static_blocks; i++) {
+            uint32_t index = scarp_free_pop(drive, &drive->blocks.plane[p]);
+
+            scarp_media_set_mode(drive, index, MODE_STATIC);
+            static_push(drive, p, index);
+        }
+    }
+}
+
+/*
+ * True when a free block of the plane may be opened in SLC mode: then, too, as
+ * many blocks stay free as a plane must have to spare.
+ */
+static bool may_open_dynamic(const ScarpDrive *drive, uint32_t p)
+{
+    uint64_t most = drive->desc.slc_most_blocks;
+
+    return drive->desc.slc_dynamic &&
+           scarp_plane_spare_blocks(drive, p) >
+               scarp_reserved_blocks(&drive->desc) &&
+           (!most || drive->blocks.slc[p].n_dynamic < most);
+}
+
+bool scarp_slc_has_room(const ScarpDrive *drive, uint32_t p, uint16_t stream)
+{
+    const ScarpSlcPlane *slc = &drive->blocks.slc[p];
+
+    return slc->active[stream] != SCARP_NONE || slc->free.head != SCARP_NONE ||
+           may_open_dynamic(drive, p);
+}
+
+/*
+ * Takes a block that is to be opened in SLC mode: a static one, if one is free.
+ */
+static uint32_t pop(ScarpDrive *drive, uint32_t p)
+{
+    ScarpSlcPlane *slc = &drive->blocks.slc[p];
+    uint32_t index = slc->free.head;
+
+    drive->slc_stats.slc_blocks++;
+    if (index != SCARP_NONE) {
+        slc->free.head = drive->blocks.link[index].next;
+        slc->n_static++;
+        return index;
+    }
+    index = scarp_free_pop(drive, &drive->blocks.plane[p]);
+    scarp_media_set_mode(drive, index, MODE_SLC);
+    slc->n_dynamic++;
+    return index;
+}
+
+/* ---- Full blocks -------------------------------------------------------- */
+
+static ScarpBlockList *full_list(const ScarpDrive *drive, uint32_t index)
+{
+    return &drive->blocks.slc[scarp_block_plane(drive, index)]
+                .full[scarp_media_mode(drive, index) == MODE_STATIC];
+}
+
+/* Called when the last page of an SLC block has been taken. */
+static void insert(ScarpDrive *drive, uint32_t index)
+{
+    ScarpBlockList *list = full_list(drive, index);
+    ScarpBlockLink *link = drive->blocks.full;
+    uint32_t p = scarp_block_plane(drive, index);
+
+    link[index] = (ScarpBlockLink) { SCARP_NONE, list->tail };
+    *(list->tail == SCARP_NONE ? &list->head : &link[list->tail].next) = index;
+    list->tail = index;
+    drive->blocks.slc[p].n_full++;
+    scarp_block_record(drive, index)->state = BLOCK_CACHE;
+    scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
+}
+
+uint32_t scarp_slc_offset(const ScarpDrive *drive, uint32_t p, uint16_t stream)
+{
+    uint32_t index = drive->blocks.slc[p].active[stream];
+
+    return index == SCARP_NONE ? 0 : scarp_block_record(drive, index)->written;
+}
+
+uint32_t scarp_slc_take(ScarpDrive *drive, uint32_t p, uint16_t stream)
+{
+    uint32_t *active = &drive->blocks.slc[p].active[stream], ppn;
+    ScarpBlock *block;
+
+    if (*active == SCARP_NONE) {
+        *active = pop(drive, p);
+        scarp_block_record(drive, *active)->state = BLOCK_ACTIVE;
+        scarp_media_open(drive, *active, SCARP_ORIGIN_HOST, stream);
+        scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
+    }
+    block = scarp_block_record(drive, *active);
+    ppn = scarp_block_ppn(drive, *active) +
+          block->written * drive->geo.units_per_page;
+    block->written++;
+    block->modified_ns = scarp_time_ns(drive);
+    if (block->written == drive->geo.slc_pages) {
+        insert(drive, *active);
+        *active = SCARP_NONE;
+    }
+    return ppn;
+}
+
+void scarp_slc_remove(ScarpDrive *drive, uint32_t index)
+{
+    ScarpBlockList *list = full_list(drive, index);
+    ScarpBlockLink *links = drive->blocks.full, link = links[index];
+
+    *(link.prev == SCARP_NONE ? &list->head : &links[link.prev].next) =
+        link.next;
+    *(link.next == SCARP_NONE ? &list->tail : &links[link.next].prev) =
+        link.prev;
+    drive->blocks.slc[scarp_block_plane(drive, index)].n_full--;
+}
+
+uint32_t scarp_slc_oldest(const ScarpDrive *drive, uint32_t p, bool dynamic)
+{
+    const ScarpSlcPlane *slc = &drive->blocks.slc[p];
+    uint32_t free = slc->full[0].head, fixed = slc->full[1].head;
+
+    if (dynamic || fixed == SCARP_NONE) {
+        return free;
+    }
+    return free == SCARP_NONE || scarp_media_seq(drive, fixed) <
+                                     scarp_media_seq(drive, free)
+               ? fixed : free;
+}
+
+bool scarp_slc_erased(ScarpDrive *drive, uint32_t index, ScarpCellMode mode)
+{
+    uint32_t p = scarp_block_plane(drive, index);
+    ScarpSlcPlane *slc;
+
+    if (mode == MODE_REAL) {
+        return false;
+    }
+    slc = &drive->blocks.slc[p];
+    drive->slc_stats.slc_blocks--;
+    if (mode == MODE_SLC) {
+        slc->n_dynamic--;
+        return false;
+    }
+    slc->n_static--;
+    static_push(drive, p, index);
+    return true;
+}

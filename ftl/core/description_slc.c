@@ -1,0 +1,133 @@
+/*
+ * Checks the group slc of a description: the SLC cache.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "core/description_check.h"
+
+const char *const scarp_slc_full_names[SLC_FULL__COUNT] = {
+    "direct", "fold",
+};
+
+static bool refuse(GError **error, const char *name, uint64_t value,
+                   const char *why)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "%s=%" G_GUINT64_FORMAT ": %s", name, value, why);
+    return false;
+}
+
+/* Refuses keys of a cache on a drive that has none. */
+static bool check_without(const ScarpDescription *d, GError **error)
+{
+    const struct {
+        const char *name;
+        uint64_t value, unused;
+    } key[] = {
+        { "timing.slc_read_ns", d->slc_read_ns, 0 },
+        { "timing.slc_program_ns", d->slc_program_ns, 0 },
+        { "timing.slc_erase_ns", d->slc_erase_ns, 0 },
+        { "slc.most_blocks", d->slc_most_blocks, 0 },
+        { "slc.fold_idle_us", d->slc_fold_idle_us, 0 },
+        { "slc.keep_blocks", d->slc_keep_blocks, 0 },
+        { "slc.fold_planes", d->slc_fold_planes, 1 },
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(key); i++) {
+        if (key[i].value != key[i].unused) {
+            return refuse(error, key[i].name, key[i].value,
+                          "needs an SLC cache: slc.static_blocks above 0, or "
+                          "slc.dynamic=1");
+        }
+    }
+    if (d->slc_full != SLC_DIRECT) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "slc.full=%s: needs an SLC cache: slc.static_blocks above "
+                    "0, or slc.dynamic=1", scarp_slc_full_names[d->slc_full]);
+        return false;
+    }
+    return true;
+}
+
+/* Checks what the rest of the drive must be for a cache. */
+static bool check_drive(const ScarpDescription *d, GError **error)
+{
+    const char *cache = d->slc_dynamic ? "slc.dynamic" : "slc.static_blocks";
+    uint64_t value = d->slc_dynamic ? 1 : d->slc_static_blocks;
+    const char *why = NULL;
+
+    if (d->cell_bits == 1) {
+        why = "needs nand.cell_bits of 2 to 4, as cells of one bit are SLC "
+              "already";
+    } else if (d->pages_per_block % d->cell_bits) {
+        why = "needs geometry.pages_per_block to be a multiple of "
+              "nand.cell_bits";
+    } else if (d->mapping == MAPPING_DEMAND) {
+        why = "ftl.mapping=demand cannot have an SLC cache yet";
+    } else if (d->mapping != MAPPING_PAGE) {
+        why = "needs ftl.mapping=page, as the other mappings choose the page "
+              "of a write";
+    } else if (d->parity_width) {
+        why = "needs ftl.parity_width=0";
+    } else if (d->power_cuts) {
+        why = "nand.power_cuts=1 cannot go with an SLC cache yet";
+    } else if (d->endurance_erases) {
+        why = "nand.endurance_erases cannot go with an SLC cache yet: it must "
+              "be 0";
+    } else if (!d->slc_read_ns || !d->slc_program_ns || !d->slc_erase_ns) {
+        why = "needs timing.slc_read_ns, timing.slc_program_ns and "
+              "timing.slc_erase_ns, each above 0";
+    }
+    return !why || refuse(error, cache, value, why);
+}
+
+/* Checks that writes that wait for room in the cache get it. */
+static bool check_fold(const ScarpDescription *d, GError **error)
+{
+    bool fixed = d->slc_static_blocks >= d->streams;
+
+    if (d->slc_full != SLC_FOLD || fixed) {
+        return true;
+    }
+    if (!d->slc_dynamic) {
+        return refuse(error, "slc.static_blocks", d->slc_static_blocks,
+                      "with slc.full=fold it must be at least ftl.streams, as "
+                      "each stream has an open block, or slc.dynamic be 1");
+    }
+    if (d->slc_most_blocks && d->slc_most_blocks < d->streams) {
+        return refuse(error, "slc.most_blocks", d->slc_most_blocks,
+                      "with slc.full=fold it must be 0, or at least "
+                      "ftl.streams, as each stream has an open block");
+    }
+    return true;
+}
+
+bool scarp_description_check_slc(const ScarpDescription *d, GError **error)
+{
+    if (!scarp_has_slc(d)) {
+        return check_without(d, error);
+    }
+    if (!check_drive(d, error) || !check_fold(d, error)) {
+        return false;
+    }
+    if (d->slc_static_blocks >= d->blocks_per_plane) {
+        return refuse(error, "slc.static_blocks", d->slc_static_blocks,
+                      "must be less than geometry.blocks_per_plane, as the "
+                      "host's data must have room beside these blocks");
+    }
+    if (d->slc_most_blocks && !d->slc_dynamic) {
+        return refuse(error, "slc.most_blocks", d->slc_most_blocks,
+                      "with slc.dynamic=0 it must be 0");
+    }
+    if (d->slc_full == SLC_DIRECT && d->slc_static_blocks &&
+        !d->slc_fold_idle_us) {
+        return refuse(error, "slc.fold_idle_us", 0,
+                      "with slc.full=direct and slc.static_blocks it must not "
+                      "be 0, as nothing else would empty these blocks");
+    }
+    if (d->slc_fold_planes > d->planes_per_die) {
+        return refuse(error, "slc.fold_planes", d->slc_fold_planes,
+                      "must be from 1 to geometry.planes_per_die");
+    }
+    return true;
+}

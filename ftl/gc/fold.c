@@ -1,0 +1,256 @@
+/*
+ * Folds: collections whose victims are blocks of the SLC cache, and whose pages
+ * go to blocks of the real mode. When a plane needs one, which block it takes,
+ * and folds in idle time.
+ *
+ * A fold is a job like any other (gc/job.c), so every pacing runs it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "gc/internal.h"
+
+void scarp_fold_init(ScarpDrive *drive)
+{
+    ScarpFold *fold;
+
+    if (!scarp_blocks_cached(drive)) {
+        return;
+    }
+    fold = g_new0(ScarpFold, 1);
+    fold->idle_from_ns = g_new0(int64_t, drive->geo.n_dies);
+    fold->due_ns = g_new(int64_t, drive->geo.n_dies);
+    fold->timer_ns = SCARP_TIME_NEVER;
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        fold->due_ns[die] = SCARP_TIME_NEVER;
+    }
+    drive->gc.fold = fold;
+}
+
+void scarp_fold_clear(ScarpDrive *drive)
+{
+    if (drive->gc.fold) {
+        g_free(drive->gc.fold->idle_from_ns);
+        g_free(drive->gc.fold->due_ns);
+        g_free(drive->gc.fold);
+    }
+}
+
+/* ---- Which block -------------------------------------------------------- */
+
+/* True when the plane has so few free blocks that it collects. */
+static bool is_low(const ScarpDrive *drive, uint32_t p)
+{
+    return scarp_plane_free_blocks(drive, p) <=
+           drive->desc.trigger_free_blocks;
+}
+
+bool scarp_fold_needed(const ScarpDrive *drive, uint32_t p)
+{
+    return drive->desc.slc_full == SLC_FOLD &&
+           scarp_gc_waits_for_page(drive, p);
+}
+
+/*
+ * True when a static block may be folded now. Its fold opens one block at most,
+ * as an SLC block has fewer pages, and frees none that other collections could
+ * use. So a block must be left when the pages of the fold are promised to it.
+ */
+static bool static_has_room(const ScarpDrive *drive, uint32_t p)
+{
+    return !is_low(drive, p) && scarp_plane_spare_blocks(drive, p) > 1;
+}
+
+bool scarp_fold_possible(const ScarpDrive *drive, uint32_t p)
+{
+    return scarp_slc_oldest(drive, p, true) != SCARP_NONE ||
+           (scarp_slc_full_blocks(drive, p) && !is_low(drive, p));
+}
+
+/*
+ * Returns the full SLC block that was opened first and may be folded now, or
+ * SCARP_NONE. dynamic: only of those whose erase gives a block of the real
+ * mode.
+ */
+static uint32_t oldest(const ScarpDrive *drive, uint32_t p, bool dynamic)
+{
+    scarp_mark_if(drive, fold_lacks_room,
+                  !dynamic && drive->geo.static_blocks &&
+                  scarp_slc_full_blocks(drive, p) &&
+                  !static_has_room(drive, p));
+    return scarp_slc_oldest(drive, p,
+                            dynamic || !static_has_room(drive, p));
+}
+
+uint32_t scarp_fold_choose(const ScarpDrive *drive, uint32_t p, bool *first)
+{
+    *first = scarp_fold_needed(drive, p) && !is_low(drive, p);
+    return oldest(drive, p, !*first);
+}
+
+/* ---- The pages of a static block ---------------------------------------- */
+
+void scarp_fold_begins(ScarpDrive *drive, ScarpGcJob *job)
+{
+    job->fold = scarp_media_mode(drive, job->victim) != MODE_REAL;
+    scarp_mark_if(drive, fold_of_stale,
+                  job->fold && !scarp_block_valid(drive, job->victim));
+    if (job->fold &&
+        scarp_media_mode(drive, job->victim) == MODE_STATIC) {
+        job->fold_pages = drive->geo.slc_pages;
+        scarp_plane_promise(drive, job->plane, job->fold_pages);
+    }
+}
+
+void scarp_fold_took_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t p)
+{
+    if (job->fold_pages && job->plane == p) {
+        job->fold_pages--;
+        scarp_plane_promise(drive, p, -1);
+    }
+}
+
+void scarp_fold_ends(ScarpDrive *drive, ScarpGcJob *job)
+{
+    scarp_plane_promise(drive, job->plane, -(int)job->fold_pages);
+    job->fold_pages = 0;
+}
+
+/* ---- Several planes ----------------------------------------------------- */
+
+/*
+ * Folds of other planes of the die run beside the one that plane p has begun
+ * (slc.fold_planes), if their caches are full, too.
+ */
+void scarp_fold_beside(ScarpDrive *drive, uint32_t p)
+{
+    uint32_t n = drive->desc.planes_per_die, first = p / n * n;
+    uint32_t die = scarp_plane_die(drive, p);
+
+    if (!scarp_gc_job(drive, p)->fold) {
+        return;
+    }
+    for (uint32_t q = first; q < first + n &&
+                             drive->gc.die[die].jobs <
+                                 drive->desc.slc_fold_planes; q++) {
+        uint32_t victim = oldest(drive, q, false);
+
+        if (!scarp_gc_runs(drive, q) && victim != SCARP_NONE &&
+            !scarp_slc_has_room(drive, q, 0) &&
+            scarp_block_settled(drive, victim)) {
+            scarp_mark(drive, folds_beside);
+            scarp_gc_start_victim(drive, q, victim);
+        }
+    }
+}
+
+/* ---- Idle time ---------------------------------------------------------- */
+
+/* Returns the block that idle time may fold in the plane, or SCARP_NONE. */
+static uint32_t of_idle(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t victim;
+
+    scarp_mark_if(drive, idle_kept_blocks,
+                  scarp_slc_full_blocks(drive, p) &&
+                  scarp_slc_full_blocks(drive, p) <=
+                      drive->desc.slc_keep_blocks);
+    if (scarp_slc_full_blocks(drive, p) <= drive->desc.slc_keep_blocks ||
+        scarp_gc_runs(drive, p)) {
+        return SCARP_NONE;
+    }
+    victim = oldest(drive, p, false);
+    return victim != SCARP_NONE && scarp_block_settled(drive, victim)
+               ? victim : SCARP_NONE;
+}
+
+/* Sets the timer to the first time at which an idle die is to fold. */
+static void set_timer(ScarpDrive *drive)
+{
+    int64_t first = SCARP_TIME_NEVER;
+
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        first = MIN(first, drive->gc.fold->due_ns[die]);
+    }
+    drive->gc.fold->timer_ns = first;
+    scarp_event_set(drive, scarp_fold_source(drive), first);
+}
+
+/*
+ * Begins folds in the die, or, if it has not been idle for long enough, sets
+ * the timer.
+ */
+static void look(ScarpDrive *drive, uint32_t die, int64_t due_ns)
+{
+    ScarpFold *fold = drive->gc.fold;
+    uint32_t first = scarp_die_plane(drive, die), begun = 0;
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die &&
+                             begun < drive->desc.slc_fold_planes; p++) {
+        uint32_t victim = of_idle(drive, p);
+
+        if (victim == SCARP_NONE) {
+            continue;
+        }
+        if (due_ns > scarp_time_ns(drive)) {
+            fold->due_ns[die] = due_ns;
+            if (due_ns < fold->timer_ns) {
+                fold->timer_ns = due_ns;
+                scarp_event_set(drive, scarp_fold_source(drive), due_ns);
+            }
+            return;
+        }
+        if (drive->scheme.pacing->instant) {
+            do {
+                scarp_gc_collect_victim(drive, p, victim);
+                victim = of_idle(drive, p);
+            } while (victim != SCARP_NONE);
+            continue;
+        }
+        scarp_gc_start_victim(drive, p, victim);
+        begun++;
+    }
+    if (begun) {
+        scarp_mark(drive, folded_while_idle);
+        scarp_nand_kick(drive, die); /* its pacing may have to grant a step */
+    }
+}
+
+void scarp_fold_idle(ScarpDrive *drive, uint32_t die)
+{
+    uint64_t idle_us = drive->desc.slc_fold_idle_us;
+
+    if (idle_us && !drive->gc.fold->put_off) {
+        look(drive, die,
+             drive->gc.fold->idle_from_ns[die] + (int64_t)idle_us * 1000);
+    }
+}
+
+void scarp_fold_timer(ScarpDrive *drive)
+{
+    ScarpFold *fold = drive->gc.fold;
+
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        if (fold->due_ns[die] <= scarp_time_ns(drive)) {
+            fold->due_ns[die] = SCARP_TIME_NEVER;
+            scarp_nand_kick(drive, die);
+        }
+    }
+    set_timer(drive);
+}
+
+void scarp_fold_put_off(ScarpDrive *drive, bool put_off)
+{
+    ScarpFold *fold = drive->gc.fold;
+
+    if (!fold || fold->put_off == put_off) {
+        return;
+    }
+    fold->put_off = put_off;
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        fold->due_ns[die] = SCARP_TIME_NEVER;
+        if (!put_off) {
+            scarp_nand_kick(drive, die);
+        }
+    }
+    set_timer(drive);
+}

@@ -1,0 +1,535 @@
+/*
+ * The SLC cache, to the nanosecond and to the page: sums computed by hand from
+ * docs/model.md, with the constants of helpers.h.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "helpers.h"
+
+/*
+ * One plane of 64 blocks of 24 pages, or of 8 in SLC mode. 3 + 2 + 1 blocks
+ * (scarp_reserved_blocks()) stay free of SLC blocks.
+ */
+#define TLC "geometry.channels=1,geometry.dies_per_chip=1," \
+    "geometry.pages_per_block=24,nand.cell_bits=3,timing.slc_read_ns=30000," \
+    "timing.slc_program_ns=200000,timing.slc_erase_ns=2000000"
+#define QLC "geometry.channels=1,geometry.dies_per_chip=1," \
+    "nand.cell_bits=4,timing.slc_read_ns=30000," \
+    "timing.slc_program_ns=200000,timing.slc_erase_ns=2000000"
+#define DYNAMIC ",slc.dynamic=1"
+#define FOLD ",slc.full=fold"
+#define IDLE_US 10000
+#define IDLE ",slc.static_blocks=10,slc.fold_idle_us=10000"
+
+enum {
+    SLC_TR = 30000, SLC_TPROG = 200000, SLC_TBERS = 2000000,
+    BLOCKS = 64, RESERVED = 6, TRIGGER = 3,
+    SLC_WRITE = FW + LINK + CMD + BUS + SLC_TPROG,
+    REAL_WRITE = FW + LINK + PROGRAM_NS,
+    SLC_READ = FW + CMD + SLC_TR + BUS + LINK,
+    REAL_READ = FW + READ_NS + LINK,
+    /* a page of SLC cells is read, and then programmed into real ones */
+    MOVE_NS = CMD + SLC_TR + BUS + PROGRAM_NS,
+    SLC_ERASE_NS = CMD + SLC_TBERS,
+};
+
+static const ScarpSlcStats *slc_of(const Rig *rig)
+{
+    return scarp_slc_stats(rig->drive);
+}
+
+/* ---- Times -------------------------------------------------------------- */
+
+static void test_latencies(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC DYNAMIC);
+    ScarpCmd cmd = read_page(0);
+
+    g_assert_cmpint(rig_write(rig, 0), ==, SLC_WRITE);
+    g_assert_cmpint(rig_do(rig, &cmd), ==, SLC_READ);
+    g_assert_cmpuint(slc_of(rig)->slc_page_programs, ==, 1);
+    g_assert_cmpuint(slc_of(rig)->slc_blocks, ==, 1);
+    rig_free(rig);
+}
+
+/* What was written past the cache is read from real cells. */
+static void test_latencies_direct(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC DYNAMIC ",slc.most_blocks=2");
+    ScarpCmd cmd = read_page(16);
+
+    rig_fill(rig, 0, 16);
+    g_assert_cmpint(rig_write(rig, 16), ==, REAL_WRITE);
+    g_assert_cmpint(rig_do(rig, &cmd), ==, REAL_READ);
+    cmd = read_page(15);
+    g_assert_cmpint(rig_do(rig, &cmd), ==, SLC_READ);
+    g_assert_cmpuint(slc_of(rig)->direct_page_programs, ==, 1);
+    rig_free(rig);
+}
+
+/* An SLC page's times do not depend on its type or layer; a real page's do. */
+static void test_latencies_of_types(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC DYNAMIC ",slc.most_blocks=1,"
+                       "timing.program_ns=500000;900000;1600000,nand.layers=8,"
+                       "nand.layer_slowest_permille=2000");
+
+    for (unsigned i = 0; i < 8; i++) {
+        g_assert_cmpint(rig_write(rig, i), ==, SLC_WRITE);
+    }
+    g_assert_cmpint(rig_write(rig, 8), ==, FW + LINK + CMD + BUS + 500000);
+    g_assert_cmpint(rig_write(rig, 9), ==, FW + LINK + CMD + BUS + 900000);
+    g_assert_cmpint(rig_write(rig, 10), ==, FW + LINK + CMD + BUS + 1600000);
+    rig_free(rig);
+}
+
+/* Writes until one goes past the cache, and returns how many did not. */
+static unsigned writes_fast(Rig *rig, uint64_t page, int64_t first_wait_ns)
+{
+    unsigned n = 0;
+
+    for (;; n++) {
+        ScarpCmd cmd = write_page(page + n);
+        int64_t ns;
+
+        scarp_submit(rig->drive, &cmd, scarp_now_ns(rig->drive));
+        while (!scarp_reap(rig->drive)) {
+            scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+        }
+        ns = latency(&cmd) - (n ? 0 : first_wait_ns);
+        if (ns != SLC_WRITE) {
+            g_assert_cmpint(ns, ==, REAL_WRITE);
+            return n;
+        }
+    }
+}
+
+/* ---- The first cliff ---------------------------------------------------- */
+
+/* Sequential writes go into the cache, and then past it. */
+static void first_cliff(const char *overrides, unsigned pages)
+{
+    Rig *rig = rig_new("baseline", NULL, overrides);
+
+    g_assert_cmpuint(writes_fast(rig, 0, 0), ==, pages);
+    g_assert_cmpuint(slc_of(rig)->slc_page_programs, ==, pages);
+    g_assert_cmpuint(slc_of(rig)->direct_page_programs, ==, 1);
+    g_assert_cmpuint(rig_stats(rig)->erases, ==, 0);
+    rig_free(rig);
+}
+
+static void test_first_cliff(void)
+{
+    first_cliff(TLC DYNAMIC, (BLOCKS - RESERVED) * 8);
+    first_cliff(QLC DYNAMIC, (BLOCKS - RESERVED) * 4);
+    first_cliff(TLC DYNAMIC ",geometry.channels=2,geometry.planes_per_die=2",
+                4 * (BLOCKS - RESERVED) * 8);
+    first_cliff(TLC DYNAMIC ",slc.most_blocks=5", 5 * 8);
+    first_cliff(TLC IDLE, 10 * 8);
+    /* ten static ones, and what is above the reserve without them */
+    first_cliff(TLC DYNAMIC IDLE, (BLOCKS - RESERVED) * 8);
+}
+
+/* The cache is as large as what is free allows: it shrinks as data grows. */
+static void test_shrinks(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC DYNAMIC);
+    ScarpAge age = { .utilisation_permille = 500, .pattern = "sequential",
+                     .seed = 1 };
+    uint64_t real = scarp_drive_logical_bytes(rig->drive) / PAGE * 500 / 1000;
+    uint64_t blocks = (real + 23) / 24;
+    g_autoptr(GError) error = NULL;
+
+    g_assert_true(scarp_age(rig->drive, &age, &error));
+    g_assert_cmpuint(slc_of(rig)->slc_blocks, ==, 0);
+    for (uint64_t i = 0; i < (BLOCKS - RESERVED - blocks) * 8; i++) {
+        g_assert_cmpint(rig_write(rig, real + i), ==, SLC_WRITE);
+    }
+    g_assert_cmpint(rig_write(rig, 0), ==, REAL_WRITE);
+    rig_free(rig);
+}
+
+/* ---- Behind a full cache ------------------------------------------------ */
+
+/*
+ * Of `direct`, in steady state: bits folds free bits blocks and fill one, so
+ * that the host has bits - 1 blocks, until the next bits folds.
+ */
+static void direct_behind_full(const char *overrides, unsigned bits,
+                               unsigned real_pages)
+{
+    Rig *rig = rig_new("baseline", NULL, overrides);
+    uint64_t next = (BLOCKS - RESERVED) * (real_pages / bits);
+    const unsigned cycles = 3, host = (bits - 1) * real_pages;
+    ScarpStats before;
+
+    rig_fill(rig, 0, next);
+    /* to where free blocks are few, and one more cycle */
+    rig_fill(rig, next, (RESERVED - TRIGGER) * real_pages + host);
+    next += (RESERVED - TRIGGER) * real_pages + host;
+    before = *rig_stats(rig);
+    rig_fill(rig, next, cycles * host);
+    g_assert_cmpuint(rig_stats(rig)->host_page_programs -
+                         before.host_page_programs, ==, cycles * host);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_programs -
+                         before.gc_page_programs, ==, cycles * real_pages);
+    /* bits / (bits - 1) real pages for each of the host's */
+    g_assert_cmpuint((cycles * host + cycles * real_pages) * (bits - 1), ==,
+                     cycles * host * bits);
+    g_assert_cmpuint(rig_stats(rig)->erases - before.erases, ==, cycles * bits);
+    g_assert_cmpuint(slc_of(rig)->slc_page_programs, ==,
+                     (BLOCKS - RESERVED) * (real_pages / bits));
+    g_assert_cmpuint(slc_of(rig)->slc_erases, ==, rig_stats(rig)->erases);
+    g_assert_cmpuint(slc_of(rig)->folded_units, ==,
+                     rig_stats(rig)->gc_moved_units);
+    rig_free(rig);
+}
+
+static void test_direct(void)
+{
+    direct_behind_full(TLC DYNAMIC, 3, 24);
+    direct_behind_full(QLC DYNAMIC, 4, 16);
+}
+
+/*
+ * Of `fold`: a write into the cache for each of the host's. Of a dynamic cache
+ * bits folds free bits - 1 blocks for it.
+ */
+static void fold_behind_full(const char *overrides, unsigned bits,
+                             unsigned real_pages)
+{
+    Rig *rig = rig_new("baseline", NULL, overrides);
+    unsigned slc_pages = real_pages / bits, host = (bits - 1) * slc_pages;
+    uint64_t next = (BLOCKS - RESERVED) * slc_pages;
+    const unsigned cycles = 5;
+    ScarpStats before;
+
+    rig_fill(rig, 0, next);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_programs, ==, 0);
+    rig_fill(rig, next, host);
+    next += host;
+    before = *rig_stats(rig);
+    rig_fill(rig, next, cycles * host);
+    g_assert_cmpuint(slc_of(rig)->slc_page_programs, ==,
+                     rig_stats(rig)->host_page_programs);
+    g_assert_cmpuint(slc_of(rig)->direct_page_programs, ==, 0);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_programs -
+                         before.gc_page_programs, ==, cycles * real_pages);
+    g_assert_cmpuint(cycles * real_pages * (bits - 1), ==,
+                     cycles * host * bits);
+    rig_free(rig);
+}
+
+static void test_fold_dynamic(void)
+{
+    fold_behind_full(TLC DYNAMIC FOLD, 3, 24);
+    fold_behind_full(QLC DYNAMIC FOLD, 4, 16);
+}
+
+/* Of a static cache a fold makes room for as many pages as it moves. */
+static void test_fold_static(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC FOLD ",slc.static_blocks=4");
+    int64_t fold_ns = 8 * MOVE_NS + SLC_ERASE_NS;
+
+    rig_fill(rig, 0, 4 * 8);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_programs, ==, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        uint64_t first = (4 + i) * 8;
+
+        g_assert_cmpint(rig_write(rig, first), ==, SLC_WRITE + fold_ns);
+        for (unsigned page = 1; page < 8; page++) {
+            g_assert_cmpint(rig_write(rig, first + page), ==, SLC_WRITE);
+        }
+        g_assert_cmpuint(rig_stats(rig)->gc_page_programs, ==, (i + 1) * 8);
+        g_assert_cmpint(rig->run[i].end_ns - rig->run[i].begin_ns, ==, fold_ns);
+    }
+    g_assert_cmpuint(slc_of(rig)->slc_page_programs, ==, 14 * 8);
+    g_assert_cmpuint(slc_of(rig)->slc_erases, ==, 10);
+    g_assert_cmpuint(slc_of(rig)->slc_blocks, ==, 4);
+    rig_free(rig);
+}
+
+/* The waits of a write are in its causes, as behind any collection. */
+static void test_fold_causes(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC FOLD ",slc.static_blocks=1");
+    ScarpCmd cmd = write_page(8);
+
+    rig_fill(rig, 0, 8);
+    rig_do(rig, &cmd);
+    g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_DIE_GC_READ], ==,
+                    8 * (CMD + SLC_TR + BUS));
+    g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_DIE_GC_PROGRAM], ==,
+                    8 * PROGRAM_NS);
+    g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_DIE_ERASE], ==, SLC_ERASE_NS);
+    rig_free(rig);
+}
+
+/* Units that the host has overwritten meanwhile are not copied. */
+static void test_fold_of_stale(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC FOLD ",slc.static_blocks=2");
+
+    rig_fill(rig, 0, 8);
+    rig_fill(rig, 0, 8);
+    g_assert_cmpint(rig_write(rig, 0), ==, SLC_WRITE + SLC_ERASE_NS);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_programs, ==, 0);
+    rig_free(rig);
+}
+
+/* With `ideal` a fold costs nothing. */
+static void test_ideal(void)
+{
+    Rig *rig = rig_new("ideal", NULL, TLC FOLD ",slc.static_blocks=2");
+
+    for (unsigned i = 0; i < 100; i++) {
+        g_assert_cmpint(rig_write(rig, i), ==, SLC_WRITE);
+    }
+    g_assert_cmpuint(slc_of(rig)->folded_units, >=, 80);
+    rig_free(rig);
+}
+
+/* A stream has open blocks of its own. */
+static void test_streams(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC DYNAMIC ",ftl.streams=2");
+
+    for (unsigned i = 0; i < 8; i++) {
+        ScarpCmd cmd = write_page(i);
+
+        cmd.stream = i % 2;
+        rig_do(rig, &cmd);
+    }
+    g_assert_cmpuint(slc_of(rig)->slc_blocks, ==, 2);
+    rig_free(rig);
+}
+
+/* ---- Planes of a die ---------------------------------------------------- */
+
+/* Folds of two planes run together: reads, programs and erases do. */
+static void test_planes(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC FOLD ",slc.static_blocks=1,"
+                       "geometry.planes_per_die=2,nand.multiplane=1,"
+                       "slc.fold_planes=2");
+    int64_t fold_ns = 8 * (2 * CMD + SLC_TR + 2 * BUS +
+                           2 * (CMD + BUS) + TPROG) + 2 * CMD + SLC_TBERS;
+
+    rig_fill(rig, 0, 16);
+    g_assert_cmpint(rig_write(rig, 16), ==, SLC_WRITE + fold_ns);
+    g_assert_cmpint(rig_write(rig, 17), ==, SLC_WRITE);
+    g_assert_cmpuint(slc_of(rig)->folded_units, ==, 16);
+    g_assert_cmpuint(rig_stats(rig)->multiplane_groups, ==, 8 + 8 + 1);
+    rig_free(rig);
+}
+
+/* Programs of planes do not join if one of them goes to real cells. */
+static void test_planes_of_modes(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC DYNAMIC ",slc.most_blocks=1,"
+                       "geometry.planes_per_die=2,nand.multiplane=1");
+    ScarpCmd cmd[3];
+
+    for (unsigned i = 0; i < 9; i++) { /* the first plane's cache is full */
+        rig_write(rig, i * 2);
+    }
+    rig_drain(rig);
+    cmd[0] = read_page(0); /* keeps the die busy until both have arrived */
+    cmd[1] = write_page(18);
+    cmd[2] = write_page(1);
+    for (unsigned i = 0; i < 3; i++) {
+        scarp_submit(rig->drive, &cmd[i], scarp_now_ns(rig->drive) + !i);
+    }
+    rig_drain(rig);
+    g_assert_cmpint(latency(&cmd[1]), ==,
+                    FW + CMD + SLC_TR + BUS + PROGRAM_NS);
+    g_assert_cmpint(latency(&cmd[2]), ==, latency(&cmd[1]) + CMD + BUS +
+                                              SLC_TPROG);
+    g_assert_cmpuint(rig_stats(rig)->multiplane_groups, ==, 0);
+    rig_free(rig);
+}
+
+/* ---- Idle time ---------------------------------------------------------- */
+
+static void wait_for(Rig *rig, int64_t ns)
+{
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + ns);
+}
+
+/*
+ * After a pause the cache takes what the pause has folded. The fold that is
+ * under way when the next write comes ends first.
+ */
+static void test_pause(void)
+{
+    const int64_t fold_ns = 8 * MOVE_NS + SLC_ERASE_NS;
+    const int64_t idle_ns = IDLE_US * 1000;
+
+    for (unsigned folds = 0; folds < 8; folds++) {
+        Rig *rig = rig_new("baseline", NULL, TLC IDLE);
+        int64_t part_ns = 1000;
+
+        g_assert_cmpuint(writes_fast(rig, 0, 0), ==, 80);
+        /* The last write, past the cache, has just ended. */
+        wait_for(rig, idle_ns + folds * fold_ns + part_ns);
+        g_assert_cmpuint(rig_stats(rig)->gc_runs, ==, folds);
+        /* its data comes while the fold goes on */
+        g_assert_cmpuint(writes_fast(rig, 81, fold_ns - part_ns - FW - LINK),
+                         ==, (folds + 1) * 8);
+        scarp_drain(rig->drive, NULL);
+        rig_free(rig);
+    }
+}
+
+/* A shorter pause folds nothing. */
+static void test_short_pause(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC IDLE);
+
+    g_assert_cmpuint(writes_fast(rig, 0, 0), ==, 80);
+    /* the write comes to the die just before that folds */
+    wait_for(rig, IDLE_US * 1000 - 1 - FW - LINK);
+    g_assert_cmpuint(writes_fast(rig, 81, 0), ==, 0);
+    g_assert_cmpuint(rig_stats(rig)->gc_page_reads, ==, 0);
+    g_assert_true(scarp_drain(rig->drive, NULL));
+    g_assert_cmpuint(rig_stats(rig)->gc_runs, ==, 0);
+    rig_free(rig);
+}
+
+/*
+ * Draining does not wait for folds that idle time alone makes due. They come
+ * when time goes on.
+ */
+static void test_drain(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC IDLE);
+    int64_t now;
+
+    g_assert_cmpuint(writes_fast(rig, 0, 0), ==, 80);
+    now = scarp_now_ns(rig->drive);
+    g_assert_true(scarp_drain(rig->drive, NULL));
+    g_assert_cmpint(scarp_now_ns(rig->drive), ==, now);
+    g_assert_cmpint(scarp_next_event_ns(rig->drive), ==, SCARP_TIME_NEVER);
+    wait_for(rig, IDLE_US * 1000 + 10 * (8 * MOVE_NS + SLC_ERASE_NS));
+    g_assert_cmpuint(rig_stats(rig)->gc_runs, ==, 10);
+    rig_free(rig);
+}
+
+static void test_keep(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC IDLE ",slc.keep_blocks=3");
+    ScarpCmd old = read_page(55), kept = read_page(56);
+
+    g_assert_cmpuint(writes_fast(rig, 0, 0), ==, 80);
+    wait_for(rig, 1000000000);
+    g_assert_cmpuint(rig_stats(rig)->gc_runs, ==, 7);
+    g_assert_cmpint(rig_do(rig, &old), ==, REAL_READ);
+    g_assert_cmpint(rig_do(rig, &kept), ==, SLC_READ);
+    rig_free(rig);
+}
+
+/* ---- What is refused ---------------------------------------------------- */
+
+static void refused(const char *overrides, const char *says)
+{
+    ScarpConfig config = {
+        .description_path = g_test_get_filename(G_TEST_DIST, "tiny.ini", NULL),
+        .scheme = "baseline", .overrides = overrides, .seed = 1,
+    };
+    g_autoptr(GError) error = NULL;
+
+    g_assert_null(scarp_drive_new(&config, &error));
+    if (!strstr(error->message, says) || strchr(error->message, '\n')) {
+        g_error("'%s' does not say '%s'", error->message, says);
+    }
+}
+
+static void test_refused(void)
+{
+    refused("slc.dynamic=1", "slc.dynamic=1: needs nand.cell_bits");
+    refused("nand.cell_bits=3,slc.dynamic=1",
+            "needs geometry.pages_per_block to be a multiple");
+    refused(TLC, "timing.slc_read_ns=30000: needs an SLC cache");
+    refused("slc.full=fold", "slc.full=fold: needs an SLC cache");
+    refused("slc.full=other", "slc.full=other: allowed are direct fold");
+    refused(TLC DYNAMIC ",timing.slc_program_ns=0",
+            "slc.dynamic=1: needs timing.slc_read_ns");
+    refused(TLC DYNAMIC ",ftl.mapping=demand", "ftl.mapping=demand");
+    refused(TLC DYNAMIC ",ftl.mapping=fast", "needs ftl.mapping=page");
+    refused(TLC DYNAMIC ",ftl.parity_width=2,geometry.channels=2",
+            "needs ftl.parity_width=0");
+    refused(TLC DYNAMIC ",nand.power_cuts=1,ftl.recovery=1,"
+            "ftl.paired_pages=pad", "nand.power_cuts=1");
+    refused(TLC DYNAMIC ",nand.endurance_erases=5", "nand.endurance_erases");
+    refused(TLC FOLD ",slc.static_blocks=1,ftl.streams=2",
+            "slc.static_blocks=1: with slc.full=fold it must be at least "
+            "ftl.streams");
+    refused(TLC FOLD DYNAMIC ",slc.most_blocks=1,ftl.streams=2",
+            "slc.most_blocks=1");
+    refused(TLC ",slc.static_blocks=1", "slc.fold_idle_us=0");
+    refused(TLC ",slc.static_blocks=64,slc.fold_idle_us=1",
+            "slc.static_blocks=64: must be less");
+    refused(TLC ",slc.static_blocks=60,slc.fold_idle_us=1",
+            "(slc.static_blocks)");
+    refused(TLC DYNAMIC ",ftl.over_provisioning_permille=100",
+            "(slc.dynamic=1)");
+    refused(TLC DYNAMIC ",slc.fold_planes=2", "slc.fold_planes=2");
+    refused(TLC ",slc.static_blocks=1,slc.fold_idle_us=1,slc.most_blocks=3",
+            "slc.most_blocks=3: with slc.dynamic=0");
+    refused("slc.endurance_erases=1", "unknown key slc.endurance_erases");
+}
+
+static void test_refused_schemes(void)
+{
+    static const char *const schemes[] = { "hios-1", "hios-2", "gc-par" };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
+        Rig *rig = rig_new("baseline", NULL,
+                           TLC DYNAMIC ",geometry.planes_per_die=2");
+        g_autoptr(GError) error = NULL;
+
+        g_assert_false(scarp_drive_set_scheme(rig->drive, schemes[i], NULL,
+                                              &error));
+        g_assert_nonnull(strstr(error->message, "slc.dynamic=0"));
+        rig_free(rig);
+    }
+}
+
+static void test_refused_images(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC DYNAMIC);
+    g_autoptr(GError) error = NULL;
+
+    g_assert_false(scarp_save(rig->drive, "slc.img", &error));
+    g_assert_nonnull(strstr(error->message, "slc.dynamic=1"));
+    g_assert_false(g_file_test("slc.img", G_FILE_TEST_EXISTS));
+    rig_free(rig);
+}
+
+int main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/slc/latencies", test_latencies);
+    g_test_add_func("/slc/latencies-direct", test_latencies_direct);
+    g_test_add_func("/slc/latencies-of-types", test_latencies_of_types);
+    g_test_add_func("/slc/first-cliff", test_first_cliff);
+    g_test_add_func("/slc/shrinks", test_shrinks);
+    g_test_add_func("/slc/direct", test_direct);
+    g_test_add_func("/slc/fold-dynamic", test_fold_dynamic);
+    g_test_add_func("/slc/fold-static", test_fold_static);
+    g_test_add_func("/slc/fold-causes", test_fold_causes);
+    g_test_add_func("/slc/fold-of-stale", test_fold_of_stale);
+    g_test_add_func("/slc/ideal", test_ideal);
+    g_test_add_func("/slc/streams", test_streams);
+    g_test_add_func("/slc/planes", test_planes);
+    g_test_add_func("/slc/planes-of-modes", test_planes_of_modes);
+    g_test_add_func("/slc/pause", test_pause);
+    g_test_add_func("/slc/short-pause", test_short_pause);
+    g_test_add_func("/slc/drain", test_drain);
+    g_test_add_func("/slc/keep", test_keep);
+    g_test_add_func("/slc/refused", test_refused);
+    g_test_add_func("/slc/refused-schemes", test_refused_schemes);
+    g_test_add_func("/slc/refused-images", test_refused_images);
+    return g_test_run();
+}
