@@ -157,8 +157,8 @@ static inline bool real_possible(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Of the host, on a drive with an SLC cache. Such functions are out of line, so
- * that drives without a cache do not pay for them.
+ * True when the host can take a page on a drive with an SLC cache. Functions of
+ * the cache are out of line, so that drives without one do not pay for them.
  */
 static bool __attribute__((noinline)) cached_possible(const ScarpDrive *drive,
                                                       uint32_t p,

@@ -80,7 +80,7 @@ typedef struct {
     uint64_t erase_ns;     /* tBERS */
     uint64_t command_ns;   /* command and address cycles on the channel */
     uint64_t channel_mts;  /* 10^6 bytes a second on an 8-bit bus */
-    /* the same of a block in SLC mode (group slc); 0 without such blocks */
+    /* times of a block in SLC mode (group slc); 0 without such blocks */
     uint64_t slc_read_ns, slc_program_ns, slc_erase_ns;
     /* [nand] Switches are 0 or 1. */
     uint64_t cell_bits;         /* bits of a cell: 1 SLC, 2 MLC, 3 TLC, 4 QLC */

@@ -35,7 +35,7 @@ void scarp_fold_clear(ScarpDrive *drive)
     }
 }
 
-/* ---- Which block -------------------------------------------------------- */
+/* ---- Choice of a block -------------------------------------------------- */
 
 /* True when the plane has so few free blocks that it collects. */
 static bool is_low(const ScarpDrive *drive, uint32_t p)

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "changes.h"
+#include "fill.h"
 #include "jobs.h"
 #include "options.h"
 #include "outcome.h"
@@ -21,13 +22,13 @@
 static char *description, *scheme, *params, *format, *json_path, *rows_path,
             *trace_path, *image_path, *save_path, *gc_path, *flash_path,
             *cut_path, *lines_path, *skip, *changes_path;
-static char **overrides, **workloads, **job_texts;
+static char **overrides, **workloads, **job_texts, **pauses;
 static char *age_pattern, *mode;
 static GPtrArray *warnings; /* NULL: none yet */
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
                speed = 1000, backlog = 1000000, max_requests, warmup, align,
                scale_bytes, runtime_us, trace_from_us, trace_for_us, repeat = 1,
-               max_gap_us;
+               max_gap_us, fill, fill_window_ms = 1000;
 static gboolean list, quiet, version, shut_down, exact;
 
 static const GOptionEntry entries[] = {
@@ -59,6 +60,13 @@ static const GOptionEntry entries[] = {
       "(-: standard output); then there may be no workload", "FILE" },
     { "shut-down", 0, 0, G_OPTION_ARG_NONE, &shut_down,
       "before that the drive is told, and writes its tables", NULL },
+    { "fill", 0, 0, G_OPTION_ARG_INT64, &fill,
+      "in place of a workload: write the whole drive so often, in blocks of "
+      "1 MiB, one at a time; as JSON (`scarp fill`)", "PASSES" },
+    { "fill-pause", 0, 0, G_OPTION_ARG_STRING_ARRAY, &pauses,
+      "rest for so long after so many bytes; repeatable", "SECONDS@BYTES" },
+    { "fill-window", 0, 0, G_OPTION_ARG_INT64, &fill_window_ms,
+      "count bytes for each so many milliseconds (1000)", "MS" },
     { "format", 'f', 0, G_OPTION_ARG_STRING, &format,
       "of the trace (sniffed); csv:KEY=VALUE,... for columns of your own",
       "NAME" },
@@ -139,6 +147,8 @@ static const OptionRange ranges[] = {
     { "seed", &seed, 0, G_MAXINT64 / 4 },
     { "age-seed", &age_seed, 0, G_MAXINT64 / 4 },
     { "align", &align, 0, 1 << 20 },
+    { "fill", &fill, 0, 1000 },
+    { "fill-window", &fill_window_ms, 1, 1000000 },
 };
 
 static bool options_from_arguments(ReplayOptions *o, GError **error)
@@ -175,6 +185,11 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                     "--age-overwrite, --age-pattern: need --age, from 1 to "
                     "1000");
+        return false;
+    }
+    if (!fill && pauses) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--fill-pause: needs --fill");
         return false;
     }
     if (!trace_path && (trace_from_us || trace_for_us)) {
@@ -604,6 +619,48 @@ static bool run_jobs(ScarpDrive *drive, ReplayOptions *options, GError **error)
     return ok && write_results(drive, &all, "jobs", &result, began_us, error);
 }
 
+/* ---- The whole drive ---------------------------------------------------- */
+
+static int by_place(const void *a, const void *b)
+{
+    const FillPause *x = a, *y = b;
+
+    return (x->at_bytes > y->at_bytes) - (x->at_bytes < y->at_bytes);
+}
+
+static bool run_fill(ScarpDrive *drive, GError **error)
+{
+    uint32_t n = pauses ? g_strv_length(pauses) : 0;
+    g_autofree FillPause *parsed = g_new0(FillPause, n + 1);
+    FillOptions options = {
+        .block_bytes = 1 << 20, .passes = fill,
+        .window_ns = fill_window_ms * 1000000, .pauses = parsed, .n_pauses = n,
+    };
+    bool file = json_path && strcmp(json_path, "-");
+    FILE *out = stdout;
+    bool ok;
+
+    if (workloads || job_texts) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--fill: excludes a workload and --job");
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!fill_pause_parse(pauses[i],
+                              scarp_drive_logical_bytes(drive) * fill,
+                              &parsed[i], error)) {
+            return false;
+        }
+    }
+    qsort(parsed, n, sizeof(*parsed), by_place);
+    if (file && !open_output(&out, "json", json_path, error)) {
+        return false;
+    }
+    ok = fill_run(drive, &options, out, error);
+    return file ? close_output(out, "json", json_path, ok ? error : NULL) && ok
+                : ok;
+}
+
 static bool run(GError **error)
 {
     ReplayOptions options;
@@ -617,7 +674,9 @@ static bool run(GError **error)
     if (!drive) {
         return false;
     }
-    if (job_texts) {
+    if (fill) {
+        ok = run_fill(drive, error);
+    } else if (job_texts) {
         ok = run_jobs(drive, &options, error);
     } else {
         ok = ((save_path || cut_path) && !workloads) ||

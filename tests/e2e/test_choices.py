@@ -73,7 +73,8 @@ class Choices(unittest.TestCase):
         """In the order of the engine's table, each with its meaning."""
         keys = found("keys")
         source = (ROOT / "ftl/core/description.c").read_text()
-        listed = re.findall(r'^    (?:KEY|LIST|CHOICE|SLC|SLC_CHOICE)\("(\w+)", (\w+),', source, re.MULTILINE)
+        pattern = r'^    (?:KEY|LIST|CHOICE|SLC|SLC_CHOICE)\("(\w+)", (\w+),'
+        listed = re.findall(pattern, source, re.MULTILINE)
         names = [f"{group}.{name}" for group, name in listed]
         self.assertEqual([each["name"] for each in keys], [*names, "ftl.allocation"])
         for each in keys:

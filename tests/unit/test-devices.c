@@ -89,6 +89,11 @@ static void test_latencies(gconstpointer path)
     fastest = value(file, "nand", "layer_fastest_permille", 1000);
     t_read = value(file, "timing", "read_ns", -1) * fastest / 1000;
     t_program = value(file, "timing", "program_ns", -1) * fastest / 1000;
+    if (value(file, "slc", "static_blocks", 0) ||
+        value(file, "slc", "dynamic", 0)) { /* the page is in the cache */
+        t_read = value(file, "timing", "slc_read_ns", -1);
+        t_program = value(file, "timing", "slc_program_ns", -1);
+    }
 
     overrides = g_strdup_printf(SMALL, d.pages_per_block, d.layers);
     config.overrides = overrides;

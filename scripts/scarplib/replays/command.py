@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`scarp replay`, `array`, `convert`: loads on drives without a guest.
+"""`scarp replay`, `array`, `convert`, `fill`: loads on drives without a guest.
 
 The first two read some options themselves, and hand the others on to a program of the engine's,
 which says of them what --help shows.
@@ -11,7 +11,17 @@ import argparse
 from pathlib import Path
 
 from scarplib.command_tree import RUN, Tree
-from scarplib.option_types import THOUSANDTHS, counted, own_file, scheme_list
+from scarplib.errors import UserError
+from scarplib.option_types import (
+    SECONDS,
+    THOUSANDTHS,
+    add_json,
+    counted,
+    integer,
+    one_scheme,
+    own_file,
+    scheme_list,
+)
 from scarplib.paths import DEVICES
 
 # Options of scarp-replay that count in thousandths.
@@ -35,6 +45,15 @@ def _array(options: argparse.Namespace) -> int:
     from scarplib.replays import array
 
     return array.main(options)
+
+
+def _fill(options: argparse.Namespace) -> int:
+    from scarplib.build.venv import PACKAGES, go_on_with
+
+    go_on_with(PACKAGES, ["fill", *options.typed])
+    from scarplib.replays import fill
+
+    return fill.main(options)
 
 
 def _convert(options: argparse.Namespace) -> int:
@@ -103,10 +122,70 @@ def _add_array(tree: Tree) -> None:
     parser.add_argument("-h", "--help", action="store_true")
 
 
+# Units of a place on a drive; GB are those that drives are sold by.
+_BYTES = {"MB": 10**6, "GB": 10**9, "TB": 10**12, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+
+def _pause(text: str) -> str:
+    seconds, _, place = text.partition("@")
+    long, at = counted(seconds, SECONDS), counted(place, _BYTES)
+    if long is None or at is None or not 1 <= long <= 10**6 or at < 0:
+        raise UserError(
+            f"--pause: '{text}' is not SECONDS@PLACE, such as 60@300GB; seconds are 1 to 1000000, "
+            f"and a place may have a unit: {', '.join(_BYTES)}"
+        )
+    return f"{long}@{at}"
+
+
+def _add_fill(tree: Tree) -> None:
+    parser = tree.add(
+        "fill",
+        RUN,
+        "a drive written from empty to full: where it becomes slower",
+        _fill,
+        description="Writes a drive from empty to full in blocks of 1 MiB, one at a time, on the "
+        "engine alone; prints the levels of its rate and the mean, and draws each second.",
+    )
+    parser.add_argument("device", type=own_file("DEVICE", DEVICES), metavar="DEVICE")
+    parser.add_argument("--scheme", type=one_scheme, default="baseline", metavar="NAME")
+    parser.add_argument(
+        "--set",
+        type=_split,
+        action="extend",
+        default=[],
+        metavar="GROUP.KEY=VALUE",
+        help="changes the description; repeatable",
+    )
+    parser.add_argument(
+        "--pause",
+        type=_pause,
+        action="append",
+        default=[],
+        metavar="SECONDS@PLACE",
+        help="rests there, such as 60@300GB; repeatable",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="then writes the full drive once more"
+    )
+    parser.add_argument("--seed", type=integer("--seed", 0, 2**60), default=1, metavar="N")
+    parser.add_argument(
+        "--window",
+        type=integer("--window", 1, 10**6),
+        default=1000,
+        metavar="MS",
+        help="counts bytes for each so many ms (default: 1000)",
+    )
+    parser.add_argument(
+        "--picture", type=Path, metavar="FILE", help="(default: out/fill-DEVICE.svg)"
+    )
+    add_json(parser)
+
+
 def add_commands(tree: Tree) -> None:
     """To `scarp`."""
     _add_replay(tree)
     _add_array(tree)
+    _add_fill(tree)
     convert = tree.add(
         "convert", RUN, "a trace that replay does not read, into one", _convert, builds=False
     )
