@@ -18,11 +18,6 @@ export work options limit
 mkdir "$work/tap"
 : >"$work/list"
 
-# The simulator has the whole engine in it, so it takes longest to build.
-# shellcheck disable=SC2086
-sh "$top/guest/array/sim/build.sh" "$work/scarp-array" -O1 -fno-lto $asan &
-simulator=$!
-
 # core FOLDER SANITIZERS: the array's core, and what is beside it
 core() {
     mkdir "$work/$1"
@@ -82,7 +77,17 @@ for kind in address thread; do
     done
 done
 
-wait "$simulator"
+# The simulator has the whole engine in it: that of the unit tests, with every law after each event.
+make() { sh "$top/tests/hunt/make.sh" -f tests/unit/unit.mk "$@"; }
+make linked >&2
+for source in "$top"/guest/array/sim/*.c; do
+    # shellcheck disable=SC2046,SC2086
+    [ "$source" = "$top/guest/array/sim/workload.c" ] ||
+        cc $flags $asan $(pkg-config --cflags zlib libzstd) -c -o "$work/address/sim-$(basename "$source" .c).o" "$source"
+done
+# shellcheck disable=SC2046
+cc -no-pie $asan -o "$work/scarp-array" $(make list-linked) "$work"/address/*.o \
+   $(pkg-config --libs glib-2.0 zlib libzstd) -lm
 echo "python3 $top/tests/array/test_sim.py $work/scarp-array" >>"$work/list"
 if [ -z "${FIO_SOURCES-}" ]; then
     skip fio "FIO_SOURCES names no folder with fio's configured sources"

@@ -51,9 +51,9 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         Suite("guest", [sys.executable, "tests/guest/run.py"], 3),
         Suite("unit", ["sh", "tests/unit/run.sh"], 2),
         # Scenarios that once failed, then for seconds scenarios that follow from the commit.
-        Suite("hunt", ["sh", "tests/hunt/run.sh", "test", "20"], 2),
+        Suite("hunt", ["sh", "tests/hunt/run.sh", "test", "12"], 2),
         # Arrays of drives that fail and servers that are killed: what once failed, then fresh ones.
-        Suite("hunt-array", ["sh", "tests/hunt-array/run.sh", "test", "10"], 2),
+        Suite("hunt-array", ["sh", "tests/hunt-array/run.sh", "test", "4", "checked"], 2),
         Suite("laws", [str(python), "tests/laws/run.py"], 2),
         Suite("reproduce", [scarp, "reproduce", "small", "--cores", "2"], 2),
         Suite("upstream", [scarp, "test-upstream"], 2),
@@ -61,7 +61,7 @@ def _suites(qemu: QemuBuild, python: Path) -> list[Suite]:
         # What README.md and docs/ tell a reader to type, one after the other.
         Suite("docs", [sys.executable, "tests/docs/run.py"], 1),
         Suite("qtest", [sys.executable, "tests/qtest/run.py", "--qemu", str(qemu.binary)], 1),
-        Suite("fuzz", ["sh", "tests/fuzz/run.sh", "8"], 1),
+        Suite("fuzz", ["sh", "tests/fuzz/run.sh", "3"], 1),
         # Built programs as a user runs them, the report in a browser, the pages against both.
         Suite("e2e", [str(python), "tests/e2e/run.py"], 1),
         # The scripts alone, on results that are made up.
