@@ -20,12 +20,12 @@ LIBVFN ?=
 ARGS ?=
 
 # What `make test-long` does, one after the other; more is one more word here.
-LONG := test-docs-long test-scripts-long test-e2e-long test-guest-long test-qtest-long test-array-long test-array-kills test-fuzz-long test-hunt-long test-laws test-determinism test-realtime-long test-file-systems test-tsan-guest test-instant
+LONG := test-docs-long test-unit-long test-scripts-long test-e2e-long test-guest-long test-qtest-long test-array-long test-array-kills test-fuzz-long test-hunt-long test-laws test-determinism test-realtime-long test-file-systems test-tsan-guest test-instant
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
 	conformance test-tsan-guest test-guest-long test-qtest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-e2e-long test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime bench-instant test-instant test-realtime-long against mutate coverage lint test-kvm test-tcg hunt-nvme fuzz-device dist install uninstall
-NEED_COMPILER := test-unit test-array test-array-long fuzz test-fuzz-long hunt test-hunt test-hunt-long hunt-array test-hunt-array
+NEED_COMPILER := test-unit test-unit-long test-array test-array-long fuzz test-fuzz-long hunt test-hunt test-hunt-long hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
 help: ## this list
@@ -63,6 +63,9 @@ test-long: ## hours: every command of the documents, the array's random runs, lo
 
 test-unit: ## the engine's unit tests, with sanitizers (ARGS=/buffer: those whose names begin so)
 	@sh tests/unit/run.sh $(ARGS)
+
+test-unit-long:
+	@sh tests/unit/run.sh -m slow
 
 test-array: ## the SSD array: its rules, barriers, faults, io_uring and simulator, with sanitizers
 	@sh tests/array/run.sh

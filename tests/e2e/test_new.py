@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-import tempfile
 import unittest
 from pathlib import Path
 
-from scarplib.build import compile
-from scarplib.build.replayer import LIBRARIES
+import changed_engine
 from scarplib.errors import UserError
 from scarplib.own_scheme import new
 from scarplib.own_scheme.command import AXES
@@ -21,28 +18,15 @@ _TINY = ROOT / "tests" / "qtest" / "tiny.ini"
 
 
 class New(unittest.TestCase):
-    folder: Path
     program: Path
 
     @classmethod
     def setUpClass(cls) -> None:
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
-        engine = cls.folder / "ftl"
-        shutil.copytree(ROOT / "ftl", engine)
-        for axis in AXES:
-            new.write(engine, axis, f"my-{axis}")
-        cls.program = cls.folder / "scarp-replay"
-        code = [str(x) for x in sorted(engine.rglob("*.c")) if x.parent.name not in ("cuts", "why")]
-        # With every table checked after each event.
-        words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-DSCARP_CHECKED"]
-        words += [f"-I{engine}", *compile.flags("--cflags", LIBRARIES), "-o", str(cls.program)]
-        compile.compiler("scarp-replay", [*words, *code, *compile.flags("--libs", LIBRARIES)])
+        cls.program = changed_engine.program()
 
     def stats(self, scheme: str) -> dict[str, int]:
         command = [str(self.program), "--quiet", "-d", str(_TINY), "--age", "900", "-s", scheme]
-        command += ["-m", "closed", "-q", "8", "gen:mixed,requests=3000"]
+        command += ["-m", "closed", "-q", "8", "gen:mixed,requests=1000"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         found: dict[str, int] = json.loads(done.stdout)["stats"]
@@ -69,14 +53,15 @@ class New(unittest.TestCase):
             self.assertIn(f"\n{line}", said)
 
     def test_what_is_there_is_left_alone(self) -> None:
-        path = self.folder / "ftl" / "gc" / "victim_my_victim.c"
+        engine = changed_engine.engine()
+        path = engine / "gc" / "victim_my_victim.c"
         path.write_text(f"{path.read_text()}/* mine */\n")
-        before = {x: x.read_bytes() for x in (self.folder / "ftl").rglob("*.[ch]")}
+        before = {x: x.read_bytes() for x in engine.rglob("*.[ch]")}
         for name, said in (("my-victim", "is there already"), ("My", "is no name"),
                            ("a+b", "is no name"), ("a:b", "is no name")):  # fmt: skip
             with self.subTest(name), self.assertRaisesRegex(UserError, said):
-                new.write(self.folder / "ftl", "victim", name)
-        after = {x: x.read_bytes() for x in (self.folder / "ftl").rglob("*.[ch]")}
+                new.write(engine, "victim", name)
+        after = {x: x.read_bytes() for x in engine.rglob("*.[ch]")}
         self.assertEqual(before, after)
 
 

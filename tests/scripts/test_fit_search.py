@@ -7,6 +7,8 @@ takes minutes.
 
 from __future__ import annotations
 
+import copy
+import functools
 import math
 import os
 import random
@@ -122,6 +124,33 @@ def point_of(search: blocks.Search, drive: dict[str, str]) -> bench.Point:
     return search.with_blocks(found, int(drive["geometry.blocks_per_plane"]))
 
 
+@functools.cache
+def probed(text: str) -> probe_file.Probe:
+    """A drive's probe, which several tests look at: each takes a copy."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "drive.ini"
+        path.write_text(text)
+        drive = on_replayer.Replayed(replayer.ensure_replay(), path, Path(scratch))
+        size = drive.logical_bytes()
+        return on_replayer.probe(drive, Plan(size // MIB * MIB), size=size)
+
+
+@functools.cache
+def stepped(text: str) -> tuple[model.Model, features.Features, list[int]]:
+    """What the steps before blocks are looked for find of that drive."""
+    probe = copy.deepcopy(probed(text))
+    seen = features.read_off(probe)
+    base = model.from_features(seen)
+    cached = seen.map_cached is not None
+    with tempfile.TemporaryDirectory() as scratch:
+        measured_with = bench.Bench(probe, replayer.ensure_replay(), Path(scratch), cached)
+        alike = by_steps.channels(measured_with, base)
+        by_steps.times(measured_with, base, seen)
+        if cached:
+            by_steps.cache(measured_with, base)
+    return base, seen, alike
+
+
 class Found(unittest.TestCase):
     """A drive whose probe there is."""
 
@@ -131,23 +160,14 @@ class Found(unittest.TestCase):
         self.folder = Path(scratch.name)
 
     def probe(self, text: str) -> probe_file.Probe:
-        path = self.folder / "drive.ini"
-        path.write_text(text)
-        drive = on_replayer.Replayed(replayer.ensure_replay(), path, self.folder)
-        size = drive.logical_bytes()
-        return on_replayer.probe(drive, Plan(size // MIB * MIB), size=size)
+        return copy.deepcopy(probed(text))
 
     def search(self, text: str) -> tuple[blocks.Search, features.Features, list[int]]:
         """Before blocks are looked for."""
         probe = self.probe(text)
-        seen = features.read_off(probe)
-        base = model.from_features(seen)
+        base, seen, alike = copy.deepcopy(stepped(text))
         cached = seen.map_cached is not None
         measured_with = bench.Bench(probe, replayer.ensure_replay(), self.folder, cached)
-        alike = by_steps.channels(measured_with, base)
-        by_steps.times(measured_with, base, seen)
-        if cached:
-            by_steps.cache(measured_with, base)
         return blocks.Search(measured_with, base, fit.Search()), seen, alike
 
     def test_keys_are_the_drives_to_the_digit(self) -> None:

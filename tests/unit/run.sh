@@ -1,14 +1,18 @@
 #!/bin/sh
 # Builds the engine with sanitizers and every check, and runs its unit tests, and those of tests/hw:
 # each test of each program is a process of its own, as many at once as there are cores.
-# run.sh [NAME…]: only tests whose names begin with one of these, such as /buffer.
+# run.sh [-m slow] [NAME…]: only tests whose names begin with one of these, such as /buffer; -m slow has more
+# seeds, and cuts the power at more events.
 # SPDX-License-Identifier: GPL-2.0-or-later
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tap"
-export work
+# A test that does not end is killed after so many seconds of processor time, however busy the host.
+options='' limit=900
+[ "${1:-}" != -m ] || { options="-m $2" limit=36000; shift 2; }
+export work options limit
 make() { sh "$top/tests/hunt/make.sh" -f tests/unit/unit.mk "$@"; }
 
 make all >&2
@@ -44,11 +48,11 @@ for name in "$@"; do
 done
 [ $# -eq 0 ] || { sort -u "$work/some" >"$list"; rm "$work/tap/docs-laws"; }
 
-# A test that does not end is killed after so many seconds of processor time, however busy the host.
 xargs -P "$(nproc)" -L 1 sh -c '
     out=$work/tap/$(basename "$0")$(echo "$1" | tr /+ __)
-    ulimit -S -t 900
-    "$0" --tap -p "$1" >"$out" 2>&1
+    ulimit -S -t "$limit"
+    # shellcheck disable=SC2086
+    "$0" --tap -p "$1" $options >"$out" 2>&1
     status=$?
     # A line of the shell, then one of the test: its own time, and the kernel for it, as 1m2.345s.
     times >"$out.times"

@@ -452,7 +452,7 @@ static void cut_all(const char *more, bool twice)
     ScarpCmd cmd[SWEEP_CMDS];
     Sweep all = { .scheme = "pgc", .overrides = keys, .prepare = prepare,
                   .cmd = cmd, .n_cmds = 80, .is_durable = true,
-                  .keeps_deallocated = true, .twice = twice, .step = 3,
+                  .keeps_deallocated = true, .twice = twice,
                   .look = count, .opaque = met };
 
     for (unsigned i = 0; i < all.n_cmds; i++) {
@@ -467,13 +467,17 @@ static void cut_all(const char *more, bool twice)
 
 static void test_every_event(void)
 {
-    cut_all("", false);
+    if (g_test_slow()) {
+        cut_all("", false);
+    }
     cut_all("", true);
 }
 
 static void test_every_event_of_checkpoints(void)
 {
-    cut_all(",ftl.checkpoint_pages=12", false);
+    if (g_test_slow()) {
+        cut_all(",ftl.checkpoint_pages=12", false);
+    }
     cut_all(",ftl.checkpoint_pages=12", true);
 }
 

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One copy of the engine with all that is added to it elsewhere, built once for the tests of this folder.
+
+It has the code of docs/add-a-scheme.md, add-a-mapping.md and first-hour.patch, and what `scarp new`
+writes.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from scarplib.build import compile
+from scarplib.build.replayer import LIBRARIES
+from scarplib.own_scheme import new
+from scarplib.own_scheme.command import AXES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"```c\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+
+
+def insert(path: Path, before: str, text: str) -> None:
+    source = path.read_text()
+    assert source.count(before) == 1, (path, before)
+    path.write_text(source.replace(before, text + before))
+
+
+def add_scheme(ftl: Path, parts: list[str], file: str, like: str) -> None:
+    """Does what the page says: a file, a declaration, and a line of the list."""
+    code, declaration, entry = parts
+    assert code.count("\n") < 100, file
+    (ftl / file).write_text(code)
+    insert(ftl / "policies.h", "#endif /* SCARP_POLICIES_H */", f"{declaration}\n")
+    scheme = ftl / "drive" / "scheme.c"
+    mark = f"    &scarp_{like}.policy,\n"
+    assert mark in scheme.read_text(), mark
+    scheme.write_text(scheme.read_text().replace(mark, mark + entry))
+
+
+def add_mapping(ftl: Path) -> None:
+    """The page's `fifo`, and `bare`: the same without what recovers from a power cut."""
+
+    def bare(text: str) -> str:
+        return text.replace("fifo", "bare").replace("FIFO", "BARE")
+
+    code, kind, name, declaration, entry = blocks("add-a-mapping.md")
+    ops = re.findall(r"^const ScarpMappingOps .*?^};\n", code, re.DOTALL | re.MULTILINE)[-1]
+    cut = re.sub(r"^ *\.(recover|mend\w*) = .*\n", "", ops, flags=re.MULTILINE)
+    assert len(cut.splitlines()) == len(ops.splitlines()) - 4, ops
+    (ftl / "map" / "fifo.c").write_text(f"{code}\n{bare(cut)}")
+    for file, before, text in (
+        ("core/description.h", "    MAPPING__COUNT\n", kind),
+        ("core/description_check.c", "};\n\nstatic bool check_list", name),
+        ("map/internal.h", "#endif /* SCARP_MAP_INTERNAL_H */", declaration + "\n"),
+        ("map/mapping.c", "};\n\nstatic const char *name_of", entry),
+    ):
+        insert(ftl / file, before, text + bare(text))
+
+
+@functools.cache
+def _copy() -> tempfile.TemporaryDirectory[str]:
+    """The folder of `ftl` and of the program, which goes when Python ends."""
+    folder = tempfile.TemporaryDirectory()
+    ftl = Path(folder.name) / "ftl"
+    shutil.copytree(ROOT / "ftl", ftl)
+    change = str(ROOT / "docs" / "first-hour.patch")
+    subprocess.run(["patch", "-p1", "-s", "-d", folder.name, "-i", change], check=True)
+    victim, host_queue = blocks("add-a-scheme.md")[:3], blocks("add-a-scheme.md")[3:]
+    add_scheme(ftl, victim, "gc/victim_windowed.c", "victim_greedy")
+    add_scheme(ftl, host_queue, "hil/policy_gather.c", "hil_noop")
+    add_mapping(ftl)
+    for axis in AXES:
+        new.write(ftl, axis, f"my-{axis}")
+    return folder
+
+
+def engine() -> Path:
+    """Its sources."""
+    return Path(_copy().name) / "ftl"
+
+
+@functools.cache
+def program() -> Path:
+    """The replayer of it, with every table checked after each event."""
+
+    made = engine().with_name("scarp-replay")
+    code = [str(x) for x in sorted(engine().rglob("*.c")) if x.parent.name not in ("cuts", "why")]
+    words = ["cc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-DSCARP_CHECKED"]
+    words += [f"-I{engine()}", *compile.flags("--cflags", LIBRARIES), "-o", str(made)]
+    compile.compiler("scarp-replay", [*words, *code, *compile.flags("--libs", LIBRARIES)])
+    return made
