@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One copy of the engine with all that is added to it elsewhere, built once for the tests of this folder.
+"""One copy of the engine with all that is added to it elsewhere, built once for this folder.
 
 It has the code of docs/add-a-scheme.md, add-a-mapping.md and first-hour.patch, and what `scarp new`
 writes.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""docs/add-a-scheme.md, add-a-mapping.md, first-hour.patch: their code builds and keeps the laws."""
+"""docs/add-a-scheme.md, add-a-mapping.md, first-hour.patch: their code keeps the laws."""
 
 from __future__ import annotations
 

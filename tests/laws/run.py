@@ -4,8 +4,8 @@
 FIFO: Desnoyers 2012, the closed form.  d-choices: the mean-field equations of Van Houdt 2013,
 integrated here; greedy is their limit of many choices (Bux and Iliadis 2010 agree with it).
 Over-provisioning is net: the free and the active block are not part of the pool.
-With SCARP_TEST_ALL=1 in the environment, as `make test-laws` has it, the whole grid; otherwise seven
-of its 36 points.
+With SCARP_TEST_ALL=1 in the environment, as `make test-laws` has it, the whole grid; otherwise
+seven of its 36 points.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ OUTSIDE = 2.0
 TOLERANCE = 0.005
 ALL = bool(os.environ.get("SCARP_TEST_ALL"))
 POLICIES = ("fifo", "d-choices", "greedy")
-GRID = [(name, op, pages) for name in POLICIES for op in (70, 150, 280) for pages in (64, 128, 256, 512)]
-# choices() for greedy comes to no rest with 64 pages, and then takes 20 s: 256 pages take less than one.
+GRID = [
+    (name, op, pages) for name in POLICIES for op in (70, 150, 280) for pages in (64, 128, 256, 512)
+]
+# choices() for greedy comes to no rest with 64 pages, and takes 20 s; with 256 less than one.
 FEW = [(name, op, 256 if name == "greedy" else 64) for name in POLICIES for op in (70, 280)]
 FEW.append(("d-choices", 280, 512))
 
