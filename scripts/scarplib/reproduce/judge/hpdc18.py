@@ -299,7 +299,7 @@ def reads_first(data: Data) -> list[Row]:
 
 
 def directions(data: dict[str, Results]) -> list[tuple[str, bool]]:
-    """What one or two workloads and three seeds can say."""
+    """What few workloads and seeds can say."""
     main, closed, four = data["open"], data["closed"], data["planes4"]
 
     def change(name: str) -> Interval:

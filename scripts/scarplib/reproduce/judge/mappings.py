@@ -219,7 +219,7 @@ def figures(_: spec.Paper, results: dict[str, Results], folder: Path) -> None:
 
 
 def directions(results: dict[str, Results]) -> list[tuple[str, bool]]:
-    """What three workloads and two seeds can say."""
+    """What few workloads and seeds can say."""
     data = results["mappings"]
     points = _random(data)
     ram = _ram(data)

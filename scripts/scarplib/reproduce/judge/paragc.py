@@ -396,7 +396,7 @@ def details(_: spec.Paper, data: dict[str, Results]) -> list[str]:
 
 
 def directions(data: dict[str, Results]) -> list[tuple[str, bool]]:
-    """What two workloads and three seeds can say."""
+    """What few workloads and seeds can say."""
     main, threshold, channels = data["main"], data["threshold"], data["channels"]
     grown = [swept(threshold, "baseline", v, "30", "10").mean for _, _, v in METRICS]
     gains = [mean([gain(threshold, at, s) for s in threshold.seeds()]) for at in ("10", "30")]

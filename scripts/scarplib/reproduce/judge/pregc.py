@@ -511,7 +511,7 @@ def figures(_: spec.Paper, data: dict[str, Results], folder: Path) -> None:
 
 
 def directions(data: dict[str, Results]) -> list[tuple[str, bool]]:
-    """What two workloads and three seeds can say."""
+    """What few workloads and seeds can say."""
     high, flat = data["drive3d"], data["drive2d"]
     value = quantile(AFFECTED, 0.99)
     moved = high.change("pregc", "baseline", key("gc_moved"))
