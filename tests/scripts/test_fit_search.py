@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The search of `scarp fit`: keys that a few steps show, and a drive that is found again.
 
-With SCARP_TEST_ALL=1 in the environment a drive whose map is in flash is met, too, one with noise is
-found, and another test looks in more steps: that takes minutes.
+With SCARP_TEST_ALL=1 in the environment a drive whose map is in flash is met, too, one with noise
+is found, and another test looks in more steps: that takes minutes.
 """
 
 from __future__ import annotations
