@@ -216,8 +216,9 @@ typedef struct {
     bool (*may)(const ScarpDrive *drive, const ScarpFlashCmd *lead,
                 const ScarpFlashCmd *mate);
     /*
-     * True when lead, a program that is about to start, goes to its plane's
-     * aligned block, because a mate will. NULL: planes have no aligned blocks.
+     * True when `lead`, a program that is about to start, must go to its
+     * plane's aligned block, because a mate can run together with it there.
+     * NULL: planes have no aligned blocks.
      */
     bool (*aligned)(const ScarpDrive *drive, const ScarpFlashCmd *lead);
 } ScarpMultiplaneOps;

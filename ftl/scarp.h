@@ -572,7 +572,7 @@ typedef struct {
     uint64_t negative_activities;
     uint64_t gc_segments;           /* pages moved in the slack of commands */
     uint64_t gc_redistributed_ns;   /* time of segments, and of their erases */
-    uint64_t passed_to_next_round;  /* commands */
+    uint64_t passed_to_next_round;  /* commands that waited for a collection */
     uint64_t aggregated_writes;     /* that joined another write's page */
     uint64_t power_cuts;            /* nand.power_cuts */
     uint64_t cut_cmds;              /* commands forgotten by power cuts */

@@ -18,10 +18,7 @@
 
 typedef struct ScarpTimeline ScarpTimeline;
 
-/*
- * Called with some KiB at a time; all of them, one after the other, are the
- * trace.
- */
+/* Takes the trace piece by piece, some KiB at a time. */
 typedef void (*ScarpTimelineSink)(void *opaque, const void *bytes, size_t n);
 
 /*

@@ -45,8 +45,8 @@ void flash_health_say_firmware(NvmeFlash *flash)
 /*
  * Tells the host that writes should be whole mapping units (NPWG): a smaller
  * write makes the drive read the rest of the unit first. Without NPWG the host
- * would take any logical block for such a unit. A power cut never leaves a
- * mapping unit half written.
+ * would assume that each logical block is such a unit. A power cut never leaves
+ * a mapping unit half written.
  */
 void nvme_flash_identify(NvmeNamespace *ns)
 {

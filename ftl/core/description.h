@@ -38,8 +38,8 @@ enum {
  */
 typedef enum {
     PAIRED_NONE,   /* nothing: cells have one bit */
-    PAIRED_PAD, /* a page is done when its cells are filled */
-    PAIRED_BACKUP, /* a page is copied before the next of its cells */
+    PAIRED_PAD, /* pad pages fill its cells before a page is done */
+    PAIRED_BACKUP, /* a page is copied before the next page in its cells */
     PAIRED_PLP,    /* stored energy ends the program (plp_bytes) */
     PAIRED__COUNT
 } ScarpPaired;

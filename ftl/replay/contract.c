@@ -317,8 +317,8 @@ static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
 }
 
 /*
- * Adds to the text `story` the flush that completed last. An earlier one may
- * have been enough.
+ * Adds to the text `story` the flush that completed last. An earlier flush may
+ * have made the write durable already.
  */
 static void tell_flush(const ScarpContract *contract, GString *story)
 {

@@ -35,8 +35,9 @@ enum {
 };
 
 /*
- * A page of the cache. The record is half a line of a processor's cache,
- * because the records of a large cache are mostly not in the processor's.
+ * A page of the cache. A record is half a line of the processor's cache, so
+ * that an access fetches a single line: the records of a large page cache are
+ * mostly not in the processor's cache.
  */
 typedef struct {
     uint64_t epoch;     /* while DIRTY: of the page's oldest unwritten data */

@@ -14,7 +14,7 @@ typedef struct {
     int fd[ARRAY_MAX_DRIVES]; /* in the order of striping */
     uint64_t bytes[ARRAY_MAX_DRIVES];
     ArrayLabel label; /* of the first drive, for what all drives share */
-    /* newest block of the run, for each drive */
+    /* for each drive, the newer of its two blocks for the run */
     uint32_t newest[ARRAY_MAX_DRIVES];
     ArrayRuns runs;
     uint64_t device; /* ArrayRun.device of the last run that served */

@@ -61,8 +61,9 @@ void keep_adopt(Keep *keep, const KeepRun *run);
 /* Renames PATH.new to PATH, in one step of the file system. */
 bool keep_take_over(Keep *keep, const char *path, char *error);
 /*
- * Renames PATH.new to PATH, and empties the cache `left`, which was PATH: its
- * data is on the drives. It is emptied because the file may have other names.
+ * Renames PATH.new to PATH, and empties the cache `left`, whose file was PATH
+ * and whose data is on the drives. `left` is emptied because its file may have
+ * other names.
  */
 bool keep_replace(Keep *keep, Keep *left, const char *path, char *error);
 /*

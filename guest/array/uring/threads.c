@@ -2,7 +2,7 @@
  * The core's thread and a drive's thread exchange I/O through two mailboxes,
  * one for each direction, each with one writer and one reader. A thread that
  * finds its mailbox empty announces that it sleeps, looks once more, and
- * sleeps. A thread that puts I/O into a mailbox wakes the reader if that
+ * sleeps. A thread that puts I/O into a mailbox wakes the reader if the reader
  * sleeps. So a busy thread is never woken, which saves system calls.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
