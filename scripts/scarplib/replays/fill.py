@@ -37,7 +37,8 @@ def _filled(options: argparse.Namespace) -> dict[str, Any]:
         words += ["--fill-window", str(options.window), "--json", str(path)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise UserError(done.stderr.strip().removeprefix("scarp-replay: "))
+            said = done.stderr.strip().removeprefix("scarp-replay: ")
+            raise UserError(said.replace("--fill-pause", "--pause"))
         found: dict[str, Any] = json.loads(path.read_text())
     return found
 
