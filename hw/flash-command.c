@@ -16,7 +16,7 @@
 #include "system/dma.h"
 #include "flash-int.h"
 
-/* Limits of the buffers that are kept for reuse: bytes of one, bytes of all. */
+/* Limits of buffers that are kept for reuse: of a buffer, of all together. */
 #define KEEP_BUFFER_BYTES MiB
 #define KEEP_BYTES (256 * MiB)
 #define DRAIN_EVENT_TIMES (100 * 1000 * 1000)

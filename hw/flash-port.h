@@ -45,8 +45,9 @@ enum {
 };
 
 /*
- * Client: waits for the states in `what`. flash_port_reached() returns each of
- * them once, when the drive has come to it.
+ * Client: asks to be told of the states in `what`, and does not wait.
+ * flash_port_reached() returns each of them once, when the drive has come to
+ * it.
  */
 void flash_port_await(FlashPort *port, unsigned what);
 /* Client: returns the awaited states that have come since the last call. */

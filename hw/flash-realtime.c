@@ -136,7 +136,7 @@ void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
 void flash_realtime_ended(FlashRealtime *rt)
 {
     if (ending.flash) {
-        /* no request has taken the stamp: cmd was only a part of one */
+        /* no request has taken the stamp: cmd was only a part of a request */
         wait_until(rt, ending.complete_ns);
         flash_lateness_add(rt->lateness, &ending, flash_realtime_now_ns(rt),
                            true);

@@ -55,8 +55,8 @@
 #define TELL_NS 1600
 
 /*
- * The first value of idle_ns above 0: how long the thread polls for commands,
- * after a sleep that such a poll would have avoided.
+ * The least idle_ns (how long the thread polls for commands) after a sleep that
+ * such a poll would have avoided.
  */
 #define FIRST_POLL_NS 2000
 
@@ -370,7 +370,7 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
 /*
  * Lets the engine allocate memory ahead (scarp_stock_memory()) until shortly
  * before until_ns. Stops when another thread has the lock, because that thread
- * runs the engine and the result may be work for this one.
+ * runs the engine and the result may be work for this thread.
  */
 static void stock(FlashThread *thread, int64_t until_ns)
 {

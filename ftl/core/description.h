@@ -197,8 +197,8 @@ static inline bool scarp_has_slc(const ScarpDescription *d)
 }
 
 /*
- * Returns how many blocks of a plane dynamic SLC blocks may occupy that are
- * neither free nor worth a collection: the open one of each stream.
+ * Returns how many dynamic SLC blocks of a plane may be neither free nor worth
+ * a collection: the open block of each stream.
  */
 static inline uint64_t scarp_slc_open_blocks(const ScarpDescription *d)
 {

@@ -20,7 +20,7 @@ extern const char *const scarp_slc_full_names[SLC_FULL__COUNT];
  * names the key that cannot, and why.
  */
 bool scarp_description_check(const ScarpDescription *d, GError **error);
-/* core/description_slc.c: does so for the keys of the SLC cache. */
+/* Checks the keys of the SLC cache (core/description_slc.c). */
 bool scarp_description_check_slc(const ScarpDescription *d, GError **error);
 
 #endif /* SCARP_DESCRIPTION_CHECK_H */

@@ -51,10 +51,10 @@ uint64_t scarp_bad_blocks(const ScarpDescription *d)
 }
 
 /*
- * Returns how many blocks are free while a write of the host waits for a
- * collection: the one that is GC's. Where it waits for a fold of a static block
- * (slc.full=fold), as many as the trigger's, and where it waits until a block
- * can be opened in SLC mode, as many as must stay free then.
+ * Returns how many blocks of a plane are free while a write of the host waits:
+ * GC's one block while it waits for a collection; gc.trigger_free_blocks while
+ * it waits for the fold of a static block (slc.full=fold); or else, until a
+ * block can be opened in SLC mode, scarp_reserved_blocks().
  */
 static uint64_t free_when_waiting(const ScarpDescription *d)
 {
@@ -79,22 +79,23 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 /*
  * An SLC cache never gets stuck, either:
  *
- * - Static blocks (slc.static_blocks) have no data of their own: all that is in
- *   them has room in the other blocks.
- * - A full dynamic SLC block holds 1/cell_bits of a block. Its fold needs so
- *   much of GC's block, and frees a whole one. So such a block is always worth
- *   it, and a plane that has one is never short of victims.
+ * - Static blocks (slc.static_blocks) have no data of their own: the other
+ *   blocks have room for all data that is in static blocks.
+ * - A full dynamic SLC block holds the data of 1/cell_bits of a block. Its fold
+ *   fills that part of GC's block, and frees a whole block. So the fold is
+ *   always worth it, and a plane with such a block is never short of victims.
  * - The fold of a static block frees no block that GC could use, and may open
  *   one. It begins only with more than gc.trigger_free_blocks free blocks, and
  *   the pages that it needs are promised to it, so that GC's last free block
  *   stays. GC can reach so many: scarp_slc_spare_blocks() counts one block
  *   beyond the trigger's.
  * - With slc.full=fold a write waits until a block can be opened in SLC mode. A
- *   static one can once one is folded: there are as many as streams, and the
- *   stream that waits has none open. A dynamic one can when more than
- *   scarp_reserved_blocks() are free. GC and folds go on until then, and can
- *   reach so many: no block of the host's is open in the real mode, and
- *   scarp_slc_spare_blocks() counts the open SLC blocks of all streams.
+ *   static block can be opened once one is folded: there are as many static
+ *   blocks as streams, and the waiting stream has no open one. A dynamic block
+ *   can be opened when more than scarp_reserved_blocks() blocks are free. GC
+ *   and folds go on until then, and can reach that number: no block of the
+ *   host's is open in the real mode, and scarp_slc_spare_blocks() counts the
+ *   open SLC blocks of all streams.
  */
 uint64_t scarp_needed_blocks(const ScarpDescription *d)
 {

@@ -509,7 +509,7 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
         return false;
     }
     if (equal_schemes(&scheme, &drive->scheme)) {
-        /* The policies keep their state; only the name may be another one. */
+        /* The policies keep their states; only the name may differ. */
         g_free(drive->scheme.name);
         drive->scheme.name = g_steal_pointer(&scheme.name);
         scheme.name = g_strdup(drive->scheme.name);

@@ -46,8 +46,8 @@ bool keep_make(Keep *keep, const char *path, const ArrayLabel *array,
  * run is not opened, as a caller who adopts it would make it the last run's. If
  * `recovers` is set (the caller recovers a device), such a cache is refused:
  * the last run may have acknowledged data that is neither there nor on the
- * drives. False: error is one line, and the file is unchanged; it is no cache
- * that belongs to this array and to the runs of its drives.
+ * drives. False: the file is no cache that fits this array and the runs of its
+ * drives; error is one line, and the file is unchanged.
  */
 bool keep_open(Keep *keep, const char *path, const ArrayLabel *array,
                const ArrayRuns *last, uint64_t n_pages, bool recovers,
