@@ -593,14 +593,14 @@ typedef struct {
 } ScarpStatField;
 
 /*
- * Statistics of an SLC cache (group slc of the description), which
- * scarp_stats_json() has by these names for such drives alone.
+ * Statistics of an SLC cache (group slc of the description). Only for drives
+ * with such a cache does scarp_stats_json() have them, by these names.
  */
 typedef struct {
     uint64_t slc_page_programs;    /* pages of the host, into the cache */
     uint64_t direct_page_programs; /* pages of the host, past it */
     uint64_t folded_units;         /* moved from the cache to the real cells */
-    uint64_t slc_erases;           /* of ScarpStats.erases, in SLC mode */
+    uint64_t slc_erases;           /* those of ScarpStats.erases in SLC mode */
     uint64_t slc_blocks;           /* blocks in SLC mode with pages, now */
 } ScarpSlcStats;
 /* Returns the counters of the drive's SLC cache; NULL: it has none. */

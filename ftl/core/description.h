@@ -145,15 +145,16 @@ typedef struct {
     uint64_t wear_spread_erases;  /* greater differences level wear; 0: off */
     uint64_t after_reads; /* no collection begins while a read is next */
     /*
-     * [slc] The SLC cache: blocks that have one bit in a cell, and take what
-     * the host writes. All is 0 on a drive without one (scarp_has_slc()).
+     * [slc] The SLC cache: blocks that have one bit in a cell, and take the
+     * host's writes. On a drive without an SLC cache (scarp_has_slc()) all
+     * these keys are 0, but slc_fold_planes is 1.
      */
     uint64_t slc_static_blocks; /* blocks of a plane that are SLC for ever */
     uint64_t slc_dynamic;     /* free blocks are opened in SLC mode, too */
     uint64_t slc_most_blocks; /* of these, in a plane, at most; 0: no limit */
     uint64_t slc_full;        /* ScarpSlcFull */
-    uint64_t slc_fold_idle_us; /* a die that is idle so long folds; 0: never */
-    uint64_t slc_keep_blocks; /* of a plane, which idle time does not fold */
+    uint64_t slc_fold_idle_us; /* idle time after which a die folds; 0: never */
+    uint64_t slc_keep_blocks; /* blocks of a plane left unfolded when idle */
     uint64_t slc_fold_planes; /* planes of a die that fold at once */
     /*
      * [lie] Deliberate faults: with 1 the drive breaks a promise, to test

@@ -49,7 +49,7 @@ static bool check_without(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* Checks what the rest of the drive must be for a cache. */
+/* Checks that the rest of the description allows an SLC cache. */
 static bool check_drive(const ScarpDescription *d, GError **error)
 {
     const char *cache = d->slc_dynamic ? "slc.dynamic" : "slc.static_blocks";
@@ -81,7 +81,10 @@ static bool check_drive(const ScarpDescription *d, GError **error)
     return !why || refuse(error, cache, value, why);
 }
 
-/* Checks that writes that wait for room in the cache get it. */
+/*
+ * With slc.full=fold a write waits for an SLC block of its stream: checks that
+ * the cache can have a block for each stream, so that no write waits for ever.
+ */
 static bool check_fold(const ScarpDescription *d, GError **error)
 {
     bool fixed = d->slc_static_blocks >= d->streams;

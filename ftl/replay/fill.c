@@ -50,7 +50,7 @@ static void count(Fill *fill, int64_t window_ns, int64_t at_ns, uint64_t bytes)
     fill->written_bytes += bytes;
 }
 
-/* Waits if a pause has its place here. */
+/* Makes the pauses that follow the bytes written so far. */
 static void pause_here(ScarpDrive *drive, const FillOptions *o, Fill *fill)
 {
     while (fill->next_pause < o->n_pauses &&

@@ -1,6 +1,6 @@
 /*
- * A drive that is written from its first byte to its last, block by block, and
- * how fast that goes on: what reviews of drives measure to find the SLC cache.
+ * Writes a drive from its first byte to its last, block by block, and counts
+ * the bytes of each window of time. Reviews of drives find an SLC cache so.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* No write is submitted for so long, once so many bytes were written. */
+/* A pause: when at_bytes bytes were written, no write is submitted for `ns`. */
 typedef struct {
     uint64_t at_bytes;
     int64_t ns;
@@ -20,14 +20,14 @@ typedef struct {
 typedef struct {
     uint64_t block_bytes; /* of a write; a multiple of SCARP_SECTOR_BYTES */
     uint32_t passes;      /* how often the whole drive is written */
-    int64_t window_ns;    /* bytes are counted for each so many */
+    int64_t window_ns;    /* length of a window whose bytes are counted */
     const FillPause *pauses; /* in the order of their places */
     uint32_t n_pauses;
 } FillOptions;
 
 /*
- * Reads "SECONDS@BYTES". False, with *error set, if text is nothing like that,
- * or if the place is not before `end` bytes.
+ * Parses "SECONDS@BYTES". False, with *error set: text has another form, or
+ * BYTES is not below `end`.
  */
 bool fill_pause_parse(const char *text, uint64_t end, FillPause *pause,
                       GError **error);
