@@ -151,7 +151,7 @@ typedef struct {
      */
     uint64_t slc_static_blocks; /* blocks of a plane that are SLC for ever */
     uint64_t slc_dynamic;     /* free blocks are opened in SLC mode, too */
-    uint64_t slc_most_blocks; /* of these, in a plane, at most; 0: no limit */
+    uint64_t slc_most_blocks; /* dynamic SLC blocks of a plane; 0: no limit */
     uint64_t slc_full;        /* ScarpSlcFull */
     uint64_t slc_fold_idle_us; /* idle time after which a die folds; 0: never */
     uint64_t slc_keep_blocks; /* blocks of a plane left unfolded when idle */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 typedef struct {
-    uint64_t cut, again;  /* again 0: power failed only once */
+    uint64_t cut, again;  /* again is 0: power failed only once */
     int64_t failed_ns, at_ns; /* when power failed first, and last */
     CutsClass class;      /* the class of the last failure */
     uint64_t torn, cmds;  /* torn pages; commands cut off */

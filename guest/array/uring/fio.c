@@ -219,7 +219,7 @@ static int commit(struct thread_data *td)
 
     /*
      * When as many requests as iodepth are outstanding, fio waits next, and the
-     * wait runs the ring. To run the ring here would be one call more.
+     * wait runs the ring. Running the ring here would cost a second call.
      */
     if (job->outstanding < td->o.iodepth) {
         array_uring_run(job->array);
