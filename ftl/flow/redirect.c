@@ -24,23 +24,37 @@ static bool is_stuck(const ScarpDrive *drive, uint32_t p,
            !(scarp_blocks_cached(drive) && scarp_fold_possible(drive, p));
 }
 
-/*
- * Looks for planes that could still collect after one more page of units.
- * Returns the one of these that will have the fewest units, or SCARP_NONE.
- */
-static uint32_t elsewhere(const ScarpDrive *drive)
+/* True when the plane can still collect with one more page of units. */
+static bool has_room(const ScarpDrive *drive, uint32_t p)
 {
+    return scarp_plane_valid_units(drive, p) + drive->geo.units_per_page <=
+           scarp_plane_limit_units(drive, p);
+}
+
+/*
+ * Returns the plane that will have the fewest units, of the planes with room;
+ * or SCARP_NONE. head is a program that waits in a stuck plane.
+ *
+ * A plane with room is stuck, too, while most of its free blocks are promised
+ * to copies from other planes. That ends when the copies are programmed, so a
+ * program may wait there. But it leaves such a plane only for one that is not
+ * stuck: otherwise it would go to and fro between two of them, without time.
+ */
+static uint32_t elsewhere(const ScarpDrive *drive, const ScarpFlashCmd *head)
+{
+    uint32_t own = scarp_flash_plane(head);
     uint32_t best = SCARP_NONE, least = UINT32_MAX;
+    bool may_stay = has_room(drive, own);
 
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         uint32_t units = scarp_plane_valid_units(drive, p) +
-                         drive->geo.units_per_page;
+                         scarp_pack_host_coming(drive, p) +
+                         scarp_pack_gc_coming(drive, p);
 
-        if (units > scarp_plane_limit_units(drive, p)) {
+        if (!has_room(drive, p) ||
+            (may_stay && p != own && is_stuck(drive, p, head))) {
             continue;
         }
-        units += scarp_pack_host_coming(drive, p) +
-                 scarp_pack_gc_coming(drive, p);
         if (units < least) {
             least = units;
             best = p;
@@ -63,7 +77,7 @@ bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die)
         const ScarpFlashCmd *head = scarp_nand_head(drive, p, QUEUE_PROGRAMS);
 
         while (head && is_stuck(drive, p, head)) {
-            uint32_t to = elsewhere(drive);
+            uint32_t to = elsewhere(drive, head);
             ScarpFlashCmd *cmd;
 
             if (to == SCARP_NONE || to == p) {

@@ -14,7 +14,7 @@
 
 #include "core/divisor.h"
 #include "core/event.h"
-#include "flow/ops.h"
+#include "flow/internal.h"
 #include "gc/internal.h"
 #include "map/demand.h"
 #include "map/log_blocks.h"
@@ -1120,6 +1120,20 @@ static inline uint32_t inside_allocate(ScarpDrive *drive, uint32_t lpn,
                                        uint16_t stream)
 {
     return drive->scheme.alloc->plane(drive, lpn, stream);
+}
+
+/* The plane of the die's programs of the host that wait; INSIDE_NONE: none. */
+static inline uint32_t inside_program_waits(const ScarpDrive *drive,
+                                            uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        if (scarp_nand_head(drive, p, QUEUE_PROGRAMS)) {
+            return p;
+        }
+    }
+    return INSIDE_NONE;
 }
 
 /* Where a unit goes that a collection of the plane's first block moves. */

@@ -205,6 +205,42 @@ static void add_orders(void)
     }
 }
 
+/*
+ * All free blocks of the planes are promised to copies.  A program goes to the
+ * plane with an open block, or else stays: not to and fro between the planes.
+ */
+static void test_dynamic_stuck(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "geometry.channels=1,"
+                       "geometry.dies_per_chip=1,geometry.planes_per_die=4,"
+                       "ftl.allocation=dynamic");
+    ScarpDrive *drive = rig->drive;
+    int pages = (int)scarp_plane_collection_pages(drive, 0);
+    ScarpCmd cmd[2] = { write_page(0), write_page(1) };
+    uint32_t from;
+
+    /* The first program runs, in an open block; the second one waits. */
+    scarp_submit(drive, &cmd[0], 0);
+    scarp_submit(drive, &cmd[1], 0);
+    scarp_run(drive, FW + 2 * LINK + BUS);
+    from = inside_program_waits(drive, 0);
+    g_assert_cmpuint(from, !=, INSIDE_NONE);
+    g_assert_cmpuint(from, !=, 0);
+    for (uint32_t p = 0; p < 4; p++) {
+        scarp_plane_promise(drive, p, pages);
+    }
+    g_assert_true(scarp_flow_redirect(drive, 0));
+    g_assert_cmpuint(inside_program_waits(drive, 0), ==, 0);
+    g_assert_false(scarp_flow_redirect(drive, 0));
+    for (uint32_t p = 0; p < 4; p++) {
+        scarp_plane_promise(drive, p, -pages);
+    }
+    rig_drain(rig);
+    latency(&cmd[0]);
+    latency(&cmd[1]);
+    rig_free(rig);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -214,5 +250,6 @@ int main(int argc, char **argv)
     g_test_add_func("/alloc/dynamic/idle", test_dynamic_idle);
     g_test_add_func("/alloc/dynamic/order", test_dynamic_order);
     g_test_add_func("/alloc/dynamic/gc", test_dynamic_gc);
+    g_test_add_func("/alloc/dynamic/stuck", test_dynamic_stuck);
     return g_test_run();
 }
