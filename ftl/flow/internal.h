@@ -111,8 +111,43 @@ typedef struct {
     const ScarpFlashCmd *suspended;
 } ScarpWaiting;
 
-void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
-                          ScarpWaiting *w);
+/* True with ftl.paired_pages=pad. */
+static inline bool scarp_flow_pairs(const ScarpDrive *drive)
+{
+    return G_UNLIKELY(drive->desc.paired_pages == PAIRED_PAD);
+}
+
+/* Returns the oldest first of the die's queues of the kind, or NULL. */
+const ScarpFlashCmd *scarp_flow_oldest(const ScarpDrive *drive, uint32_t die,
+                                       ScarpQueueKind kind);
+/* Sets the members of *w that are neither reads nor suspended. */
+void scarp_flow_see_programs(const ScarpDrive *drive, uint32_t die,
+                             ScarpWaiting *w);
+
+static inline void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
+                                        ScarpWaiting *w)
+{
+    *w = (ScarpWaiting) { .suspended = scarp_nand_suspended(drive, die) };
+    if (scarp_nand_queued(drive, die, QUEUE_READS)) {
+        w->read = scarp_flow_oldest(drive, die, QUEUE_READS);
+    }
+    if (scarp_nand_programs_wait(drive, die) || scarp_flow_pairs(drive)) {
+        scarp_flow_see_programs(drive, die, w);
+    }
+}
+
+/*
+ * False only if no command waits at the die, apart from the commands of the
+ * die's own collections. With ftl.paired_pages=pad always true, as a pad may be
+ * needed.
+ */
+static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
+                                           uint32_t die)
+{
+    return scarp_nand_queued(drive, die, QUEUE_READS) ||
+           scarp_nand_programs_wait(drive, die) || scarp_flow_pairs(drive);
+}
+
 /*
  * Returns the waiter that a read passes when it starts: the oldest of the
  * suspended command, the copy, the pad and, with controller.reads_first, the
@@ -137,8 +172,18 @@ const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
  */
 bool scarp_flow_owes_page(const ScarpDrive *drive, uint32_t die,
                           const ScarpWaiting *w, const ScarpFlashCmd *owed);
-/* True when a read goes before all programs and pads that can run. */
-bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w);
+/* True when no program or pad that can run is older than the oldest read. */
+bool scarp_flow_read_is_oldest(const ScarpWaiting *w);
+/*
+ * True when a read goes next: before what it has suspended, and before all
+ * programs and pads that can run.
+ */
+static inline bool scarp_flow_read_is_next(const ScarpDrive *drive,
+                                           const ScarpWaiting *w)
+{
+    return w->read && (drive->desc.reads_first || w->suspended ||
+                       scarp_flow_read_is_oldest(w));
+}
 /*
  * True when a pad goes next, for one of three reasons: no program has a page,
  * programs have passed the pad as often as the limit allows, or reads have.
@@ -154,9 +199,9 @@ typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } ScarpPick;
  */
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);
 /*
- * Takes the oldest read whose units are still where the read expects them. A
- * read whose units have moved is queued elsewhere instead, and *w is updated.
- * NULL: no read goes next.
+ * Takes the oldest read whose units are still where the read expects them, while
+ * a read goes next, as one must when this is called. A read whose units have
+ * moved is queued elsewhere instead, and *w is updated. NULL: no read goes next.
  */
 ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
                                     ScarpWaiting *w);
@@ -185,23 +230,6 @@ void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
 void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 /* ---- pairs.c: ftl.paired_pages=pad -------------------------------------- */
-
-static inline bool scarp_flow_pairs(const ScarpDrive *drive)
-{
-    return G_UNLIKELY(drive->desc.paired_pages == PAIRED_PAD);
-}
-
-/*
- * False only if no command waits at the die, apart from the commands of the
- * die's own collections. With ftl.paired_pages=pad always true, as a pad may be
- * needed.
- */
-static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
-                                           uint32_t die)
-{
-    return scarp_nand_queued(drive, die, QUEUE_READS) ||
-           scarp_nand_programs_wait(drive, die) || scarp_flow_pairs(drive);
-}
 
 /*
  * Called when the page of a host's program is programmed. Returns the programs

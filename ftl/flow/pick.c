@@ -113,7 +113,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                      ScarpFlashCmd **cmd)
 {
     const ScarpFlashCmd *owed = NULL;
-    bool after_reads, owes, waits;
+    bool after_reads, owes;
     ScarpWaiting w;
     ScarpTurn turn;
     Choice choice;
@@ -122,14 +122,13 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
         return CHOICE_MADE;
     }
     turn = scarp_gc_turn(drive, die);
-    waits = scarp_flow_anyone_waits(drive, die);
     /*
      * Most often nobody is owed a turn, and the pacing alone decides.
      * PASS_PROGRAMS is not asked: it puts a pad before programs of the host,
      * not before a collection.
      */
-    owes = waits && (scarp_turn_limit_reached(drive, PASS_READS, die) ||
-                     scarp_turn_limit_reached(drive, PASS_SIBLINGS, die));
+    owes = scarp_turn_limit_reached(drive, PASS_READS, die) ||
+           scarp_turn_limit_reached(drive, PASS_SIBLINGS, die);
     if (owes) {
         scarp_flow_who_waits(drive, die, &w);
         owed = scarp_flow_who_is_owed(drive, die, &w);
@@ -146,7 +145,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     if (goes_before_host(drive, die, pick, turn, cmd)) {
         return CHOICE_MADE;
     }
-    if (waits) {
+    if (scarp_flow_anyone_waits(drive, die)) {
         if (!owes) {
             scarp_flow_who_waits(drive, die, &w);
         }
@@ -174,7 +173,8 @@ static ScarpFlashCmd *pick_suspended(ScarpDrive *drive, uint32_t die)
     ScarpWaiting w;
 
     scarp_flow_who_waits(drive, die, &w);
-    return w.read && !scarp_flow_who_is_owed(drive, die, &w)
+    return scarp_flow_read_is_next(drive, &w) &&
+                   !scarp_flow_who_is_owed(drive, die, &w)
                ? scarp_flow_take_read(drive, die, &w) : NULL;
 }
 
@@ -189,8 +189,8 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         return pick_suspended(drive, die);
     }
     /*
-     * The loop ends: a program is redirected only once, as its new plane can
-     * collect, and reads whose pages had moved are queued elsewhere, or done.
+     * The loop ends: no program goes to and fro between planes (redirect.c),
+     * and reads whose pages had moved are queued elsewhere, or done.
      */
     while (choose(drive, die, pick, &cmd) == CHOICE_AGAIN) {
         continue;

@@ -10,8 +10,7 @@
 ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
                                     ScarpWaiting *w)
 {
-    for (; w->suspended ? w->read != NULL : scarp_flow_read_is_next(drive, w);
-         scarp_flow_who_waits(drive, die, w)) {
+    do {
         const ScarpFlashCmd *passed = scarp_flow_behind_reads(drive, w);
         ScarpFlashCmd *cmd = scarp_nand_take(drive, w->read, QUEUE_READS);
 
@@ -23,7 +22,8 @@ ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
             }
             return cmd;
         }
-    }
+        scarp_flow_who_waits(drive, die, w);
+    } while (scarp_flow_read_is_next(drive, w));
     scarp_mark(drive, all_reads_had_moved);
     return NULL;
 }

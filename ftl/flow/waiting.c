@@ -21,12 +21,8 @@ static bool has_page(const ScarpDrive *drive, uint32_t p,
                                      scarp_flash_stream(program));
 }
 
-/*
- * Returns the oldest of the commands at the heads of this kind's queues, one
- * for each plane of the die; or NULL.
- */
-static const ScarpFlashCmd *oldest(const ScarpDrive *drive, uint32_t die,
-                                   ScarpQueueKind kind)
+const ScarpFlashCmd *scarp_flow_oldest(const ScarpDrive *drive, uint32_t die,
+                                       ScarpQueueKind kind)
 {
     uint32_t first = scarp_die_plane(drive, die);
     const ScarpFlashCmd *best = NULL;
@@ -57,13 +53,9 @@ static void see_programs(const ScarpDrive *drive, uint32_t die,
     }
 }
 
-void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
-                          ScarpWaiting *w)
+void scarp_flow_see_programs(const ScarpDrive *drive, uint32_t die,
+                             ScarpWaiting *w)
 {
-    *w = (ScarpWaiting) { .suspended = scarp_nand_suspended(drive, die) };
-    if (scarp_nand_queued(drive, die, QUEUE_READS)) {
-        w->read = oldest(drive, die, QUEUE_READS);
-    }
     if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS)) {
         see_programs(drive, die, QUEUE_PROGRAMS, w);
     }
@@ -71,7 +63,7 @@ void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
         see_programs(drive, die, QUEUE_MAP, w);
     }
     if (scarp_nand_guests_wait(drive, die)) {
-        w->copy = oldest(drive, die, QUEUE_GC);
+        w->copy = scarp_flow_oldest(drive, die, QUEUE_GC);
     }
     if (scarp_flow_pairs(drive)) {
         w->pad = scarp_flow_pressed(drive, die, true);
@@ -112,10 +104,9 @@ bool scarp_flow_owes_page(const ScarpDrive *drive, uint32_t die,
                                            scarp_flash_seq(w->pageless)));
 }
 
-bool scarp_flow_read_is_next(const ScarpDrive *drive, const ScarpWaiting *w)
+bool scarp_flow_read_is_oldest(const ScarpWaiting *w)
 {
-    return w->read && (drive->desc.reads_first ||
-                       older(w->program, older(w->pad, w->read)) == w->read);
+    return older(w->program, older(w->pad, w->read)) == w->read;
 }
 
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,

@@ -25,6 +25,7 @@ bool scarp_turns_init(ScarpDrive *drive, const ScarpConfig *config,
 void scarp_turns_clear(ScarpDrive *drive);
 /*
  * Multiplies the passer's limit by n, a number that turns itself does not know.
+ * Called before anything is counted.
  */
 void scarp_turns_scale(ScarpDrive *drive, ScarpPasser passer, uint64_t n);
 
@@ -43,8 +44,7 @@ static inline bool scarp_turn_limit_reached(const ScarpDrive *drive,
                                             ScarpPasser passer,
                                             uint32_t resource)
 {
-    return drive->turns.count[passer][resource].passed >=
-           drive->turns.limit[passer];
+    return drive->turns.reached[resource] & 1u << passer;
 }
 
 /*

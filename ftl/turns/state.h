@@ -43,6 +43,13 @@ typedef struct {
 typedef struct {
     ScarpTurnCount *count[PASS__COUNT]; /* [die], [channel] or [1] */
     uint64_t limit[PASS__COUNT];
+    /*
+     * [die], which are at least as many as channels: bit i is set while passer
+     * i has reached its limit at the resource. One load answers for all
+     * passers, each time that a die chooses a command.
+     */
+    uint8_t *reached;
 } ScarpTurns;
+G_STATIC_ASSERT(PASS__COUNT <= 8);
 
 #endif /* SCARP_TURNS_STATE_H */

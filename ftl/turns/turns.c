@@ -110,6 +110,7 @@ bool scarp_turns_init(ScarpDrive *drive,
         [PER_DRIVE] = 1, [PER_WAITER] = 0,
     };
 
+    drive->turns.reached = g_new0(uint8_t, drive->geo.n_dies);
     for (int passer = 0; passer < PASS__COUNT; passer++) {
         drive->turns.count[passer] = g_new0(ScarpTurnCount,
                                             n[rows[passer].scope]);
@@ -123,6 +124,7 @@ void scarp_turns_clear(ScarpDrive *drive)
     for (int passer = 0; passer < PASS__COUNT; passer++) {
         g_free(drive->turns.count[passer]);
     }
+    g_free(drive->turns.reached);
 }
 
 void scarp_turns_scale(ScarpDrive *drive, ScarpPasser passer, uint64_t n)
@@ -134,6 +136,7 @@ void scarp_turn_passed(ScarpDrive *drive, ScarpPasser passer, uint32_t resource,
                        uint64_t waiter)
 {
     ScarpTurnCount *count = &drive->turns.count[passer][resource];
+    uint8_t *reached = &drive->turns.reached[resource];
 
     if (waiter == SCARP_NOBODY) {
         return;
@@ -142,6 +145,10 @@ void scarp_turn_passed(ScarpDrive *drive, ScarpPasser passer, uint32_t resource,
         count->last = rows[passer].all ? scarp_seq_count(drive) - 1
                                        : waiter;
         count->passed = 0;
+        *reached &= ~(1u << passer);
     }
     count->passed++;
+    if (count->passed >= drive->turns.limit[passer]) {
+        *reached |= 1u << passer;
+    }
 }
