@@ -78,8 +78,9 @@ void scarp_translation_insert(ScarpDrive *drive, uint32_t index);
  * Functions of blocks/slc.c. scarp_slc_offset() and scarp_slc_take() do what
  * scarp_page_offset() and scarp_page_take() do, for the cache;
  * scarp_slc_has_room() has said that there is a page. scarp_slc_remove() is
- * called when a full block becomes a victim. scarp_slc_erased() is called with the mode that an erased block had;
- * it returns true if the block stays in the cache.
+ * called when a full block becomes a victim. scarp_slc_erased() is called with
+ * the mode that an erased block had; it returns true if the block stays in the
+ * cache.
  */
 void scarp_slc_init(ScarpDrive *drive);
 void scarp_slc_clear(ScarpDrive *drive);

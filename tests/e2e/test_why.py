@@ -18,8 +18,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 import timeline  # noqa: E402
 from scarplib.build import cuts, first_answer  # noqa: E402
 from scarplib.device_logs import changes, command_log, gc_log, log_file  # noqa: E402
+from scarplib.drive import verdict  # noqa: E402
 from scarplib.drive.start import said  # noqa: E402
-from scarplib.why import verdict  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 SCRIPT = ROOT / "scripts" / "scarp"

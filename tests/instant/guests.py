@@ -18,9 +18,9 @@ sys.path[:0] = [str(ROOT / "scripts")]
 
 from scarplib.build.qemu import QemuBuild  # noqa: E402
 from scarplib.device_logs import command_log  # noqa: E402
+from scarplib.drive.switch import Switch  # noqa: E402
 from scarplib.guest.image import GuestImage  # noqa: E402
 from scarplib.guest.job import Job, run_job  # noqa: E402
-from scarplib.guest.vm import Switch  # noqa: E402
 from scarplib.runs import run  # noqa: E402
 
 # All of it: `make test-instant`.

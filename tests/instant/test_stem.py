@@ -14,10 +14,10 @@ import guests
 from guests import ALL, ROOT, Stem
 from scarplib import cli
 from scarplib.device_logs import changes, command_log, log_file
+from scarplib.drive.switch import Switch
 from scarplib.errors import UserError
 from scarplib.guest.file_system import FileSystem
 from scarplib.guest.user_guest import User
-from scarplib.guest.vm import Switch
 from scarplib.results import instant
 from scarplib.runs import run
 
@@ -51,26 +51,25 @@ class Equal(unittest.TestCase):
             self.assertEqual((change.time_ns, change.scheme), (fork["at_ns"], column.split(":")[0]))
             self.assertNotEqual(guests.rows(folder), guests.rows(plain.folder))
 
-    @unittest.skipUnless(ALL, "takes minutes: make test-instant")
-    def test_one_cpu(self) -> None:
-        self.compared("smp1", Stem.short())
+    if ALL:
 
-    @unittest.skipUnless(ALL, "takes minutes: make test-instant")
-    def test_four_cpus(self) -> None:
-        self.compared("smp4", Stem.boot("smp4-plain", "short.fio", smp=4), smp=4)
+        def test_one_cpu(self) -> None:
+            self.compared("smp1", Stem.short())
 
-    @unittest.skipUnless(ALL, "takes minutes: make test-instant")
-    def test_a_file_system(self) -> None:
-        user = User(file_systems=(FileSystem("ext4", ""),))
-        plain = guests.settings(guests.fresh("ext4-plain"), "build.fio", user=user)
-        at = guests.settings(
-            guests.fresh("ext4-at"), "build.fio",
-            user=user, schemes=["baseline", "pgc"], at="start",
-        )  # fmt: skip
-        for asked in (plain, at):
-            self.assertEqual(run.compare(asked).failures, {})
-        assert plain.out and at.out
-        self.same(plain.out / "baseline", at.out / "baseline")
+        def test_four_cpus(self) -> None:
+            self.compared("smp4", Stem.boot("smp4-plain", "short.fio", smp=4), smp=4)
+
+        def test_a_file_system(self) -> None:
+            user = User(file_systems=(FileSystem("ext4", ""),))
+            plain = guests.settings(guests.fresh("ext4-plain"), "build.fio", user=user)
+            at = guests.settings(
+                guests.fresh("ext4-at"), "build.fio",
+                user=user, schemes=["baseline", "pgc"], at="start",
+            )  # fmt: skip
+            for asked in (plain, at):
+                self.assertEqual(run.compare(asked).failures, {})
+            assert plain.out and at.out
+            self.same(plain.out / "baseline", at.out / "baseline")
 
 
 class Moments(unittest.TestCase):
@@ -91,17 +90,18 @@ class Moments(unittest.TestCase):
         several += [rows[len(rows) // 3][0], 0, self.stem.column["begin_ns"], ends[-1]]
         return [*several, *(self.stem.moment(share) for share in (0.11, 0.3, 0.52, 0.77, 0.95))]
 
-    @unittest.skipUnless(ALL, "takes minutes: make test-instant")
-    def test_ten_moments(self) -> None:
-        switches = [Switch(at_ns, "baseline") for at_ns in self.moments()]
-        self.assertEqual(len(set(switches)), 10)
-        for switch, folder in self.stem.fork(switches):
-            with self.subTest(switch):
-                for name in EQUAL:
-                    one, other = self.stem.folder / name, folder / name
-                    self.assertEqual(one.read_bytes(), other.read_bytes(), name)
-                # It was there: a log of changes says so.
-                self.assertEqual(len(changes.read(folder / changes.NAME)), 1)
+    if ALL:
+
+        def test_ten_moments(self) -> None:
+            switches = [Switch(at_ns, "baseline") for at_ns in self.moments()]
+            self.assertEqual(len(set(switches)), 10)
+            for switch, folder in self.stem.fork(switches):
+                with self.subTest(switch):
+                    for name in EQUAL:
+                        one, other = self.stem.folder / name, folder / name
+                        self.assertEqual(one.read_bytes(), other.read_bytes(), name)
+                    # It was there: a log of changes says so.
+                    self.assertEqual(len(changes.read(folder / changes.NAME)), 1)
 
     def test_a_switch(self) -> None:
         """Rows that ended before it are the stem's, and a spoiled one is named."""
@@ -149,13 +149,14 @@ class Refused(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("--at: excludes --drives", said.getvalue())
 
-    @unittest.skipUnless(ALL, "boots a guest: make test-instant")
-    def test_after_the_job(self) -> None:
-        """Only the stem has booted by then."""
-        out = guests.fresh("after")
-        words = ("--schemes", "baseline,pgc", "--at", "start+3000", "--out", str(out))
-        self.assertIn("and the job ends at", self.refused(*words))
-        self.assertFalse((out / "pgc").exists())
+    if ALL:
+
+        def test_after_the_job(self) -> None:
+            """Only the stem has booted by then."""
+            out = guests.fresh("after")
+            words = ("--schemes", "baseline,pgc", "--at", "start+3000", "--out", str(out))
+            self.assertIn("and the job ends at", self.refused(*words))
+            self.assertFalse((out / "pgc").exists())
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 import guests
 from guests import ALL, OUT, ROOT, Stem
 from scarplib.device_logs import changes
-from scarplib.guest.vm import Switch
+from scarplib.drive.switch import Switch
 from scarplib.results.units import human_ns
 
 SCHEMES = ("pgc", "gftl", "hios-2", "ideal") if ALL else ("pgc", "gftl")

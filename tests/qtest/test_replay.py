@@ -163,7 +163,7 @@ class Replay(DriveTest):
         aged = ",age=900,age-seed=5"
         plain, _ = self.recorded("baseline", aged)
         ends = sorted(command.complete_ns for command in plain)
-        words = ["-d", DESCRIPTION, "--age", "900", "--age-seed", "5", "--exact"]
+        words: list[str | Path] = ["-d", DESCRIPTION, "--age", "900", "--age-seed", "5", "--exact"]
         for at in (0, ends[len(ends) // 2], ends[len(ends) // 2] + 1, ends[-1] - 1):
             with self.subTest(at):
                 switch = f",switch-at-ns={at},switch-to=gftl:gftl_floor=2"

@@ -18,14 +18,15 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 import numpy as np  # noqa: E402
 import synthetic  # noqa: E402
 from scarplib.device_logs import changes  # noqa: E402
+from scarplib.drive.branches import Question  # noqa: E402
+from scarplib.drive.switch import Switch  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.guest.job import Job  # noqa: E402
-from scarplib.guest.vm import FlashDrive, GuestResult, Switch  # noqa: E402
+from scarplib.guest.vm import FlashDrive, GuestResult  # noqa: E402
 from scarplib.results import instant, summary  # noqa: E402
 from scarplib.results.pictures import fork as picture  # noqa: E402
 from scarplib.runs import run  # noqa: E402
 from scarplib.runs.parts import Parts  # noqa: E402
-from scarplib.why.asking import Question  # noqa: E402
 
 
 class Boots(unittest.TestCase):

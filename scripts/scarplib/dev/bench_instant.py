@@ -18,11 +18,11 @@ from pathlib import Path
 
 from scarplib.build.cuts import ensure_why, why_sources
 from scarplib.build.first_answer import first_program
+from scarplib.drive import branches
 from scarplib.errors import UserError
 from scarplib.paths import ENGINE, ROOT
 from scarplib.runs import run
 from scarplib.runs.folder import draw
-from scarplib.why import asking
 
 FOLDER = ROOT / "out" / "bench-instant"
 BRANCHES = ("--under", "pgc,gftl,ideal")
@@ -91,12 +91,12 @@ def _edited(folder: Path) -> float:
     first_program("why", "scarp-why", files, copy)
     text = (copy / EDITED).read_text()
     (copy / EDITED).write_text(f"{text}\n/* edited {time.time_ns()} */\n")
-    question = asking.Question(folder, slowest=1, under=BRANCHES[1].split(","))
+    question = branches.Question(folder, slowest=1, under=BRANCHES[1].split(","))
     arguments = question.arguments()
 
     def answer() -> None:
         program = first_program("why", "scarp-why", files, copy)
-        asking.ask(arguments, program)
+        branches.ask(arguments, program)
 
     return _seconds(answer)
 

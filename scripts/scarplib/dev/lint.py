@@ -87,7 +87,7 @@ def _check(command: list[str | Path]) -> int:
 # What programs of tests/ and examples/ add to their path.
 _PROGRAMS = (
     *("bench", "conformance", "container", "kvm", "qtest", "tcg"),
-    *("scripts", "hunt", "hunt-nvme", "guest", "mutate"),
+    *("scripts", "hunt", "hunt-nvme", "guest", "mutate", "docs"),
 )
 # A folder of tests/ is no package: its module of the same name (mutate) comes first.
 _OWN_PATHS = (*(f"tests/{name}" for name in _PROGRAMS), "tests", "bindings/python")

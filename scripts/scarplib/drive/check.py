@@ -9,8 +9,8 @@ from pathlib import Path
 from scarplib import scheme_text
 from scarplib.build.qemu import QemuBuild
 from scarplib.drive import controller
+from scarplib.drive.switch import Switch
 from scarplib.errors import UserError
-from scarplib.guest.vm import Switch
 
 
 def check_drive(

@@ -13,6 +13,7 @@ from pathlib import Path
 from scarplib.build.qemu import QemuBuild
 from scarplib.device_logs import changes, log_page
 from scarplib.drive import controller, image_file
+from scarplib.drive.switch import Switch
 from scarplib.errors import UserError, printable
 from scarplib.guest import block_trace, clock, fio_job, shipped, vm
 from scarplib.guest.image import GuestImage
@@ -69,7 +70,7 @@ class Job:
     # What is the user's own: a script, a file system, packages, a kernel's modules.
     user: UserTask | None = None
     # Until then the drive has `scheme`.
-    switch: vm.Switch | None = None
+    switch: Switch | None = None
 
 
 def set_speed(cpu_shift: int | None) -> str:

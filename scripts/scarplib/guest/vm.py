@@ -19,6 +19,7 @@ from pathlib import Path
 from scarplib import scheme_text
 from scarplib.build.qemu import QemuBuild
 from scarplib.drive import controller
+from scarplib.drive.switch import Switch
 from scarplib.errors import UserError, printable_lines
 from scarplib.guest import shipped
 from scarplib.guest.cpio import Cpio
@@ -55,21 +56,6 @@ _REPORT_CPU_S = 5
 def option(value: object) -> str:
     """A value as QEMU's option strings have it: two commas mean one."""
     return str(value).replace(",", ",,")
-
-
-@dataclass(frozen=True)
-class Switch:
-    """A scheme that a drive switches to by itself, at so many ns of its clock."""
-
-    at_ns: int
-    scheme: str
-
-    def options(self) -> dict[str, object]:
-        """The device's properties."""
-        chosen = scheme_text.split(self.scheme)
-        params = chosen.params(";")
-        text = f"{chosen.name}:{params}" if params else chosen.name
-        return {"switch-at-ns": self.at_ns, "switch-to": text}
 
 
 @dataclass

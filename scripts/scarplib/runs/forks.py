@@ -15,10 +15,10 @@ from scarplib.device_logs import changes
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
 from scarplib.drive.controller import WHOLE
+from scarplib.drive.switch import Switch
 from scarplib.errors import UserError
 from scarplib.guest.job import Job
 from scarplib.guest.realtime import VIRTUAL
-from scarplib.guest.vm import Switch
 from scarplib.results import instant
 
 if TYPE_CHECKING:

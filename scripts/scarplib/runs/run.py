@@ -18,6 +18,7 @@ from scarplib.drive import age, image_file, start
 from scarplib.drive.check import check_drive
 from scarplib.drive.controller import WHOLE, HostView
 from scarplib.drive.size import logical_bytes
+from scarplib.drive.switch import Switch
 from scarplib.errors import UserError
 from scarplib.guest import fio_job, user_guest, user_kernel, vm
 from scarplib.guest.file_system import check_room
@@ -158,7 +159,7 @@ def _check(settings: Settings, qemu: QemuBuild) -> None:
             settings.image,
             settings.view,
             # When is not known yet; whether it can is.
-            vm.Switch(0, scheme) if forks_off else None,
+            Switch(0, scheme) if forks_off else None,
         )
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.device_logs.log_file import LogError
-from scarplib.drive import start
+from scarplib.drive import branches, start
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
-from scarplib.why import asking
 
 # So many episodes of a column are asked for, and at most so many commands, the slowest first.
 EPISODES, COMMANDS = 20, 200
@@ -24,9 +23,9 @@ WORKS = ("host_read", "host_program", "gc_read", "gc_program", "erase", "other")
 
 def find(folder: Path) -> dict[str, Any] | None:
     """The answer for one column's folder; None if the run cannot be repeated from an instant on."""
-    question = asking.Question(folder, slowest=COMMANDS, episodes=EPISODES, strips=True)
+    question = branches.Question(folder, slowest=COMMANDS, episodes=EPISODES, strips=True)
     try:
-        return asking.ask(question.arguments())
+        return branches.ask(question.arguments())
     except (UserError, LogError):
         # The page says so where it has no answer; `scarp why` says why.
         return None
