@@ -49,7 +49,10 @@ struct FlashRealtime {
  * QEMU's big lock protects this and the next two variables.
  */
 static int64_t arrival_ns;
-/* The drives with commands from the submission queue that is being read. */
+/*
+ * List of the drives that have got commands from the submission queue which the
+ * controller reads now.
+ */
 static FlashRealtime *with_commands;
 /* The stamp of the engine's command whose owner is being told of its end. */
 static NvmeFlashStamp ending;

@@ -579,8 +579,8 @@ void scarp_block_recover(ScarpDrive *drive, uint32_t block,
  */
 void scarp_block_close_early(ScarpDrive *drive, uint32_t block);
 /*
- * Opens a free block of the plane, in the state BLOCK_APART, for copies of
- * recovery. The plane must have a free block.
+ * Opens a free block of the plane for the copies that recovery makes, and gives
+ * the block the state BLOCK_APART. The plane must have a free block.
  */
 uint32_t scarp_block_open_apart(ScarpDrive *drive, uint32_t plane,
                                 ScarpOrigin origin);

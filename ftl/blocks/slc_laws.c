@@ -88,7 +88,11 @@ static bool check_free(const ScarpDrive *drive, uint32_t p, uint32_t *free,
     return true;
 }
 
-/* Checks the block, and counts what the plane's counters say. */
+/*
+ * Checks that the mode of block b fits its state and its written pages, and
+ * adds the block to *found and *all, which are compared with the plane's
+ * counters later.
+ */
 static bool count(const ScarpDrive *drive, uint32_t b, ScarpSlcPlane *found,
                   uint32_t *all, GError **error)
 {

@@ -55,8 +55,8 @@ static inline void scarp_account_begin(ScarpAccount *account, int64_t now_ns)
 }
 
 /*
- * Called when the flash command is queued: it waits for all that the die does
- * from now on.
+ * Called when the flash command is queued. From now on the flash command's wait
+ * grows with the time that the die spends on other commands.
  */
 static inline void scarp_account_wait(ScarpAccount *account,
                                       const ScarpDieClock *clock,

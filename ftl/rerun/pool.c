@@ -45,8 +45,9 @@ void rerun_pool_free(RerunPool *pool)
 }
 
 /*
- * Waits for the end of a child whose pipe is closed. If the child died, adds a
- * line that says so.
+ * Waits for the end of a child whose pipe is closed. If the child ended by a
+ * signal or with a status other than 0, adds a line that says so to what the
+ * child wrote.
  */
 static void bury(const RerunPool *pool, Child *child)
 {

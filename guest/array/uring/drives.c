@@ -25,7 +25,8 @@ static bool failed(char *error, const char *path, const char *what)
 }
 
 /*
- * Opens a drive for exclusive use. -1: errno says why not. On a block device
+ * Opens a drive for exclusive use, and returns its file descriptor. Returns -1
+ * and sets errno if the drive cannot be opened so. On a block device
  * O_EXCL keeps out mounts and md, too; a file gets a lock.
  */
 static int claim(const char *path)
