@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import sys
@@ -25,7 +26,7 @@ from scarplib.guest.job import Job  # noqa: E402
 from scarplib.guest.vm import FlashDrive, GuestResult  # noqa: E402
 from scarplib.results import instant, summary  # noqa: E402
 from scarplib.results.pictures import fork as picture  # noqa: E402
-from scarplib.runs import run  # noqa: E402
+from scarplib.runs import forks, run  # noqa: E402
 from scarplib.runs.parts import Parts  # noqa: E402
 
 
@@ -110,6 +111,22 @@ class Boots(unittest.TestCase):
         ran = self.run_forks({"baseline": "baseline", "pgc": "pgc"}, "start")
         self.assertIn("ended before", ran.failures["pgc"])
         self.assertNotIn("pgc", ran.schemes)
+
+    def test_a_switch_of_the_guests_own_is_not_the_one(self) -> None:
+        fork = forks.Fork("baseline", "pgc:pgc_floor=2", 70)
+        with tempfile.TemporaryDirectory() as scratch:
+            column = Path(scratch)
+            for time_ns, scheme, fits in (
+                (70, "pgc", True),
+                (71, "pgc", False),
+                (70, "gftl", False),
+            ):
+                changes.write(column / changes.NAME, [changes.Change(time_ns, 5, "scheme", scheme)])
+                with (
+                    mock.patch.object(instant, "check_equal"),
+                    contextlib.nullcontext() if fits else self.assertRaises(UserError),
+                ):
+                    forks.check(fork, column, column)
 
     def test_the_device_is_told(self) -> None:
         drive = FlashDrive(Path("d.ini"), switch=Switch(7, "gftl:gftl_floor=2:x=3"))

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest import mock
@@ -152,9 +153,45 @@ class Command(unittest.TestCase):
             )  # fmt: skip
         return status, out.getvalue(), err.getvalue()
 
+    def wanted(self) -> search.Wanted:
+        return search.Wanted(
+            goal=goal.parse("p99 of reads"), device=ROOT / "devices" / "demo.ini", overrides=(),
+            age=900, seed=1, first=(), tries=2, best=1, guest="",
+            rest=("-m", "closed", "gen:uniform,requests=9"), out=self.out,
+        )  # fmt: skip
+
     def ranking(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads((self.out / search.RESULT).read_text())["ranking"]
         return found
+
+    def test_a_replayer_that_dies_is_no_interruption(self) -> None:
+        ended = mock.Mock(returncode=-signal.SIGSEGV, stderr="", stdout="")
+        with (
+            mock.patch.object(search, "begin", lambda wanted, _: wanted.out.mkdir()),
+            mock.patch.object(search.subprocess, "run", return_value=ended),
+            mock.patch.object(search.choices, "listed", return_value=([], [])),
+            mock.patch.object(search.choices, "schemes", return_value=()),
+            self.assertRaisesRegex(UserError, "'baseline': the replayer was ended by a signal"),
+        ):
+            search.main(self.wanted())
+
+    def test_each_search_has_its_folder_unless_one_is_named(self) -> None:
+        places: list[Path] = []
+
+        def begin(wanted: search.Wanted, _: Path) -> None:
+            places.append(wanted.out)
+            raise UserError("enough")
+
+        first = self.wanted()
+        for wanted in (first, replace(first, named=False), replace(first, named=False, age=7)):
+            with (
+                mock.patch.object(search, "begin", begin),
+                self.assertRaisesRegex(UserError, "eno"),
+            ):
+                search.main(wanted if wanted is first else replace(wanted, first=()))
+        self.assertEqual(places[0], self.out)
+        self.assertEqual([path.parent for path in places[1:]], [self.out] * 2)
+        self.assertNotEqual(places[1], places[2])
 
     def test_the_same_after_an_interruption(self) -> None:
         status, said, _ = self.scarp()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scarplib import scheme_text
 from scarplib.device_logs import changes
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
@@ -57,13 +58,13 @@ def forked_jobs(
 def check(fork: Fork, stem: Path, column: Path) -> None:
     """Raise if the column has not switched, or was not its stem until then."""
     try:
-        made = [each for each in changes.of(column) if each.time_ns >= fork.at_ns]
+        made = [(each.time_ns, each.scheme) for each in changes.of(column)]
     except LogError as error:
         raise UserError(str(error)) from error
-    if not made:
+    if (fork.at_ns, scheme_text.split(fork.scheme).name) not in made:
         raise UserError(
-            f"--at: '{fork.scheme}': the guest ended before {fork.at_ns} ns, when its drive was to "
-            "switch"
+            f"--at: '{fork.scheme}': the drive did not switch at {fork.at_ns} ns: the guest ended "
+            f"before, or the drive refused ({column / 'qemu.log'} says so)"
         )
     instant.check_equal(stem, column, fork.at_ns)
 

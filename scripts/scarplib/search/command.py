@@ -54,7 +54,8 @@ def _search(options: argparse.Namespace) -> int:
             best=options.best,
             guest=options.guest,
             rest=tuple(options.rest),
-            out=options.out.resolve(),
+            out=(options.out or OUT / "search").resolve(),
+            named=options.out is not None,
         )
     )
 
@@ -126,7 +127,7 @@ def add_commands(tree: Tree) -> None:
     parser.add_argument(
         "--out",
         type=Path,
-        default=OUT / "search",
         metavar="DIR",
-        help="results; what is there of the same search is not done again (default: out/search)",
+        help="results; what is there of the same search is not done again (default: a folder in "
+        "out/search for each search)",
     )

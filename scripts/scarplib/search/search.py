@@ -7,11 +7,12 @@ import hashlib
 import json
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ TRIED, SETTINGS, RESULT, IMAGE, GUEST = (
     *("tried.jsonl", "settings.json", "search.json", "drive.img", "guest"),
 )
 _SHOWN = 10
+_INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,22 @@ class Wanted:
     best: int
     guest: str
     rest: tuple[str, ...]
+    # The folder of the results; or, unless the user has named one, where each search has its own.
     out: Path
+    named: bool = True
 
     def key(self, program: Path) -> str:
         """Of all that the figures depend on."""
         files = [self.device, *(Path(word) for word in self.rest if Path(word).is_file())]
         made = [key_of(program), self.goal.text, self.overrides, self.age, self.seed, self.rest]
-        made += [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+        made += [_digest(path) for path in files]
         return hashlib.sha256(json.dumps(made).encode()).hexdigest()
+
+
+def _digest(path: Path) -> str:
+    """Of a file, which may be larger than the memory."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 class Replays:
@@ -103,8 +113,11 @@ class Replays:
         done = subprocess.run(
             words, capture_output=True, text=True, errors="surrogateescape", check=False
         )
-        if done.returncode < 0:
+        if -done.returncode in _INTERRUPTIONS:
             raise KeyboardInterrupt
+        if done.returncode < 0:
+            by = signal.strsignal(-done.returncode)
+            raise UserError(f"'{scheme}': the replayer was ended by a signal: {by}")
         if done.returncode:
             said = (done.stderr.strip().splitlines() or ["no message"])[-1]
             return {"value": None, "refused": said.removeprefix("scarp-replay: ")}
@@ -230,6 +243,8 @@ def main(wanted: Wanted) -> int:
     """The exit status."""
     began = time.monotonic()
     program = ensure_replay()
+    if not wanted.named:
+        wanted = replace(wanted, out=wanted.out / wanted.key(program)[:12])
     schemes = {each.name: each for each in choices.schemes(choices.listed(program)[0])}
     for name in (part for each in wanted.first for part in scheme_text.split(each).name.split("+")):
         if name not in schemes:
