@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
 from scarplib import cli, scheme_text  # noqa: E402
+from scarplib.drive import choices  # noqa: E402
 from scarplib.drive.choices import Parameter, Scheme  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 from scarplib.search import goal, search  # noqa: E402
@@ -168,9 +169,9 @@ class Command(unittest.TestCase):
         ended = mock.Mock(returncode=-signal.SIGSEGV, stderr="", stdout="")
         with (
             mock.patch.object(search, "begin", lambda wanted, _: wanted.out.mkdir()),
-            mock.patch.object(search.subprocess, "run", return_value=ended),
-            mock.patch.object(search.choices, "listed", return_value=([], [])),
-            mock.patch.object(search.choices, "schemes", return_value=()),
+            mock.patch.object(subprocess, "run", return_value=ended),
+            mock.patch.object(choices, "listed", return_value=([], [])),
+            mock.patch.object(choices, "schemes", return_value=()),
             self.assertRaisesRegex(UserError, "'baseline': the replayer was ended by a signal"),
         ):
             search.main(self.wanted())
