@@ -92,8 +92,8 @@ static bool lags(const ScarpDrive *drive, uint32_t p)
                                              : scarp_aligned_open(drive, p);
 }
 
-static int point_for(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
-                     uint16_t stream)
+static inline int point_for(const ScarpDrive *drive, uint32_t p,
+                            ScarpOrigin origin, uint16_t stream)
 {
     if (origin != SCARP_ORIGIN_HOST && !stream &&
         drive->desc.separate_active_block) {
@@ -249,27 +249,13 @@ uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint16_t stream,
     return ppn;
 }
 
-static uint32_t __attribute__((noinline)) cached_take(ScarpDrive *drive,
-                                                      uint32_t p,
-                                                      uint16_t stream)
-{
-    ScarpOrigin origin = SCARP_ORIGIN_HOST;
-    uint32_t one = 1;
-
-    if (scarp_slc_has_room(drive, p, stream)) {
-        return scarp_slc_take(drive, p, stream);
-    }
-    return take(drive, p, point_for(drive, p, origin, stream), origin, stream,
-                &one);
-}
-
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
                          uint16_t stream)
 {
     uint32_t one = 1;
 
-    if (drive->blocks.slc && origin == SCARP_ORIGIN_HOST) {
-        return cached_take(drive, p, stream);
+    if (scarp_page_is_slc(drive, p, origin, stream)) {
+        return scarp_slc_take(drive, p, stream);
     }
     return take(drive, p, point_for(drive, p, origin, stream), origin, stream,
                 &one);
