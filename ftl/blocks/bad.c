@@ -16,7 +16,7 @@ void scarp_block_set_bad(ScarpDrive *drive, uint32_t index)
 
 /*
  * Returns how many good blocks the plane has beyond those that it needs to
- * work. The result is negative if it has too few.
+ * work. The result is negative if the plane has too few good blocks.
  */
 static int64_t spare(const ScarpDrive *drive, const ScarpBlocksPlane *plane)
 {
@@ -35,9 +35,9 @@ uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Besides reaching nand.endurance_erases, two things are required before a
- * block becomes bad. The plane must have another free block now, and it must
- * keep as many good blocks as it needs.
+ * A block becomes bad when it has reached nand.endurance_erases, if two further
+ * conditions hold: the plane has another free block now, and it keeps as many
+ * good blocks as it needs.
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index)
 {

@@ -7,8 +7,9 @@
 #include "blocks/internal.h"
 
 /*
- * Returns the bytes of a block's record with its valid bits, rounded up so that
- * no small record crosses a cache line: to half a line, or to whole lines.
+ * Returns the size of a block's record, valid bits included. The size is
+ * rounded up to half a cache line, or to whole lines, so that no small record
+ * crosses a line.
  */
 static uint32_t record_bytes(const ScarpGeometry *geo)
 {
@@ -169,9 +170,10 @@ void scarp_translation_insert(ScarpDrive *drive, uint32_t index)
                            plane->n_map_full++] = index;
     scarp_block_record(drive, index)->state = BLOCK_TRANSLATION;
     /*
-     * A full block may make a collection of translation units due, so the
-     * trigger policy has to look at this die. For all other blocks, take() of
-     * write_points.c sets the flag when it opens a block.
+     * A full block of translation units may make a collection of such blocks
+     * due. So the die is marked as having opened a block, which lets the
+     * trigger policy look at it. For other blocks, take() of write_points.c
+     * marks the die.
      */
     scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
 }
@@ -195,8 +197,9 @@ uint32_t scarp_translation_victim(const ScarpDrive *drive, uint32_t p)
     uint64_t least = UINT64_MAX;
 
     /*
-     * A plane has few such blocks, so the loop looks at all of them. If several
-     * have equally few valid units, the one opened first is taken.
+     * A plane has few full blocks of translation units, so the loop looks at
+     * all of them. Of blocks with equally few valid units, the block opened
+     * first is taken.
      */
     for (uint32_t i = 0; i < drive->blocks.plane[p].n_map_full; i++) {
         uint32_t valid = scarp_block_valid(drive, full[i]);

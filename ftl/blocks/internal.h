@@ -23,9 +23,8 @@ static inline uint32_t scarp_valid_bytes(const ScarpGeometry *geo)
 /*
  * Appends a block to the bucket for its number of valid units. The first block
  * of a bucket is thus the one that has been there longest. The code writes the
- * links of the block that was last in the bucket, but does not read them: they
- * are seldom in the CPU's cache, and a CPU does not wait for a write to
- * complete.
+ * links of the bucket's former last block, but does not read them: these links
+ * are seldom in the CPU's cache, and a CPU waits for a read, not for a write.
  */
 static inline void scarp_bucket_insert(ScarpDrive *drive,
                                        ScarpBlocksPlane *plane, uint32_t index)
@@ -62,8 +61,8 @@ static inline void scarp_bucket_remove(ScarpDrive *drive,
 
 /*
  * blocks/blocks.c: scarp_full_append() adds a full block to the plane's list by
- * time of filling. scarp_full_insert() also adds it to its bucket, so that
- * victim policies see it.
+ * time of filling. scarp_full_insert() also adds the block to the bucket for
+ * its number of valid units, where victim policies find it.
  */
 void scarp_full_append(ScarpDrive *drive, ScarpBlocksPlane *plane,
                        uint32_t index);
@@ -75,12 +74,12 @@ uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane);
 /* Called when the last page of a block of translation units has been taken. */
 void scarp_translation_insert(ScarpDrive *drive, uint32_t index);
 /*
- * Functions of blocks/slc.c. scarp_slc_offset() and scarp_slc_take() do what
- * scarp_page_offset() and scarp_page_take() do, for the cache;
- * scarp_slc_has_room() has said that there is a page. scarp_slc_remove() is
- * called when a full block becomes a victim. scarp_slc_erased() is called with
- * the mode that an erased block had; it returns true if the block stays in the
- * cache.
+ * Functions of blocks/slc.c, for blocks of the SLC cache. scarp_slc_offset()
+ * and scarp_slc_take() work like scarp_page_offset() and scarp_page_take().
+ * They may be called only when scarp_slc_has_room() returns true.
+ * scarp_slc_remove() is called when a full SLC block becomes a victim.
+ * scarp_slc_erased() is called after an erase, with the mode that the block had
+ * before. It returns true if the block is static, and so stays an SLC block.
  */
 void scarp_slc_init(ScarpDrive *drive);
 void scarp_slc_clear(ScarpDrive *drive);
@@ -90,22 +89,23 @@ uint32_t scarp_slc_take(ScarpDrive *drive, uint32_t plane, uint16_t stream);
 void scarp_slc_remove(ScarpDrive *drive, uint32_t block);
 bool scarp_slc_erased(ScarpDrive *drive, uint32_t block, ScarpCellMode mode);
 /*
- * blocks/slc_laws.c: checks the plane's blocks of the cache. Adds those that
- * are open to *open, and static ones that are free to *free.
+ * blocks/slc_laws.c: checks the plane's blocks of the SLC cache. Adds the
+ * number of open SLC blocks to *open, and the number of free static SLC blocks
+ * to *free.
  */
 bool scarp_slc_check(const ScarpDrive *drive, uint32_t plane, uint32_t *open,
                      uint32_t *free, GError **error);
 /* Functions of blocks/bad.c. */
 void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
 /*
- * True when the block has reached nand.endurance_erases, and the plane has more
- * good blocks than it needs, so that this one may become bad.
+ * True when the block has reached nand.endurance_erases and may become bad: the
+ * plane has another free block, and more good blocks than it needs.
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
 
 /*
- * True when a drive with these settings ever writes to this write point, which
- * the number of streams and ftl.mapping decide. point must not be WRITE_GC.
+ * True when the drive ever writes to the write point `point`, which must not be
+ * WRITE_GC. The answer follows from the number of streams and from ftl.mapping.
  */
 static inline bool scarp_write_point_used(const ScarpDrive *drive, int point)
 {

@@ -17,8 +17,9 @@ static uint32_t count_marks(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Checks that a block of the plane has the state BLOCK_ACTIVE if and only if it
- * is the open block of a write point. named: so many are those of the SLC cache.
+ * Checks that the plane's blocks in the state BLOCK_ACTIVE are exactly the open
+ * blocks of its write points. `named` is the number of open blocks of the SLC
+ * cache.
  */
 static bool check_active(const ScarpDrive *drive, uint32_t p, uint32_t named,
                          GError **error)
@@ -54,7 +55,11 @@ static bool check_active(const ScarpDrive *drive, uint32_t p, uint32_t named,
            scarp_law_differs(error, "open blocks of plane", p, open, named);
 }
 
-/* Checks the lists. n_static: free blocks that are in no free list. */
+/*
+ * Checks that the plane's lists agree with the states of its blocks. `n_static`
+ * is the number of free static SLC blocks, which are not in the plane's free
+ * list.
+ */
 static bool check_lists(const ScarpDrive *drive, uint32_t p, uint32_t n_static,
                         GError **error)
 {
@@ -148,9 +153,8 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, uint32_t n_static,
                                  free + map, drive->geo.kept_blocks);
     }
     /*
-     * A plane may fill all of its blocks for translation units only while one
-     * of them is a victim. The last one is kept for the copies from that
-     * victim.
+     * All blocks for translation units may be in use only while one of them is
+     * a victim: the last block is kept for the copies from that victim.
      */
     if (map && map == drive->geo.translation_blocks && !collected) {
         return scarp_law_differs(error, "last block for translation units of "

@@ -37,14 +37,15 @@ static inline uint32_t scarp_plane_free_blocks(const ScarpDrive *drive,
 
 /*
  * Returns how many of the plane's free blocks are needed for the pages that
- * scarp_plane_promise() has reserved there; at most all of them.
+ * scarp_plane_promise() has reserved there; never more than the plane has.
  */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t plane);
 
 /*
  * Reserves `change` more pages of the plane for copies that garbage collection
  * makes from other planes or ahead of time, so that no other write takes the
- * blocks for them. A negative change gives reserved pages back.
+ * free blocks that these copies need. A negative change gives reserved pages
+ * back.
  */
 static inline void scarp_plane_promise(ScarpDrive *drive, uint32_t plane,
                                        int change)
@@ -60,7 +61,7 @@ static inline uint32_t scarp_plane_promised_pages(const ScarpDrive *drive,
 
 /*
  * Returns how many pages garbage collection could write in the plane before an
- * erase: those left in its open block, and those of the free blocks.
+ * erase: the pages left in its open block, and all pages of the free blocks.
  */
 uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t plane);
 
@@ -163,7 +164,7 @@ static inline uint32_t scarp_plane_ceiling_units(const ScarpDrive *drive,
 {
     /*
      * Blocks that must stay without data of other planes: reserved and open
-     * blocks, bad ones, and those for translation units.
+     * blocks, bad blocks, blocks for translation units, and static SLC blocks.
      */
     uint32_t spare = scarp_reserved_blocks(&drive->desc) +
                      scarp_slc_spare_blocks(&drive->desc) +
@@ -187,8 +188,8 @@ static inline bool scarp_block_is_translation(const ScarpDrive *drive,
 
 /*
  * True when garbage collection must free a block for translation units in this
- * plane. The plane has no open block for them, and may fill only one more,
- * which the copies of that collection need.
+ * plane: no such block is open, and only one more may be filled. The copies of
+ * that collection need this last block.
  */
 static inline bool scarp_translation_due(const ScarpDrive *drive,
                                          uint32_t plane)
@@ -202,7 +203,8 @@ static inline bool scarp_translation_due(const ScarpDrive *drive,
 
 /*
  * True when a collection of translation units is due or under way in the plane.
- * Until it ends, no other translation unit may be programmed there.
+ * Until that collection ends, no other translation unit may be programmed
+ * there.
  */
 static inline bool scarp_translation_short(const ScarpDrive *drive,
                                            uint32_t plane)
@@ -227,14 +229,16 @@ static inline bool scarp_blocks_cached(const ScarpDrive *drive)
 }
 
 /*
- * True when the stream's next page in the plane can go to the cache. Only for
- * drives with a cache, as the two functions that follow.
+ * True when the SLC cache has a page for the stream's next write to the plane.
+ * This function and the two below may be called only on a drive with an SLC
+ * cache.
  */
 bool scarp_slc_has_room(const ScarpDrive *drive, uint32_t plane,
                         uint16_t stream);
 /*
- * Returns the plane's full SLC block that was opened first, or SCARP_NONE.
- * dynamic: only of those that become blocks of the real mode by their erase.
+ * Returns the plane's full SLC block that was opened first, or SCARP_NONE. With
+ * `dynamic`, static blocks do not count: a static block stays an SLC block
+ * after its erase.
  */
 uint32_t scarp_slc_oldest(const ScarpDrive *drive, uint32_t plane,
                           bool dynamic);
@@ -256,7 +260,7 @@ uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t plane);
 /*
  * True when a block of the die was opened since the last call of
  * scarp_blocks_clear_opened(). Only the opening of a block can make garbage
- * collection due, so the trigger policy need not look before that.
+ * collection due, so until then the trigger policy need not look at the die.
  */
 static inline bool scarp_blocks_opened(const ScarpDrive *drive, uint32_t die)
 {
@@ -321,9 +325,8 @@ static inline uint64_t scarp_bucket_word(const ScarpDrive *drive,
 }
 
 /*
- * Returns one of the plane's full blocks with `valid` valid units: the one
- * whose number of valid units changed longest ago. Returns SCARP_NONE if there
- * is none.
+ * Returns that of the plane's full blocks with `valid` valid units whose number
+ * of valid units changed longest ago. SCARP_NONE: the plane has no such block.
  */
 static inline uint32_t scarp_bucket_first(const ScarpDrive *drive,
                                           uint32_t plane, uint32_t valid)
@@ -381,7 +384,7 @@ uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t plane,
 /*
  * Takes the next page of the plane's open block for the stream, and returns its
  * first PPN. The caller has checked scarp_page_possible(). For SCARP_ORIGIN_GC,
- * stream is 0, or SCARP_MAP_STREAM for translation units.
+ * `stream` is 0, or SCARP_MAP_STREAM for translation units.
  */
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                          uint16_t stream);
@@ -393,16 +396,17 @@ static inline bool scarp_page_is_slc(const ScarpDrive *drive, uint32_t plane,
            scarp_slc_has_room(drive, plane, stream);
 }
 /*
- * Does as scarp_page_take() does for stream 0 of the host, but never takes a
- * page of the SLC cache: ageing writes to blocks of the real mode.
+ * Takes a page like scarp_page_take() for stream 0 of the host, but never a
+ * page of the SLC cache: ageing writes to blocks whose cells store
+ * nand.cell_bits bits.
  */
 uint32_t scarp_page_take_real(ScarpDrive *drive, uint32_t plane);
 /*
- * Do for the plane's aligned block (WRITE_ALIGNED, for multi-plane programs)
- * what the three functions above do for other open blocks.
+ * Work like scarp_page_possible(), scarp_page_offset() and scarp_page_take(),
+ * but for the plane's aligned block (WRITE_ALIGNED, for multi-plane programs).
  * scarp_aligned_offset() returns 0 if no aligned block is open.
  */
-enum { SCARP_ALIGNED_FREE = 3 }; /* least free blocks to open an aligned one */
+enum { SCARP_ALIGNED_FREE = 3 }; /* free blocks needed to open an aligned one */
 bool scarp_aligned_possible(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_aligned_offset(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_aligned_take(ScarpDrive *drive, uint32_t plane,
@@ -413,9 +417,9 @@ static inline bool scarp_aligned_open(const ScarpDrive *drive, uint32_t plane)
     return drive->blocks.plane[plane].active[WRITE_ALIGNED] != SCARP_NONE;
 }
 /*
- * Takes up to *pages consecutive pages for copies in zero time, such as those
- * of ageing, and counts them as programmed at once. Sets *pages to the number
- * of pages taken. Returns the first PPN.
+ * Takes up to *pages consecutive pages for copies that take no time (ageing),
+ * and counts these pages as programmed at once. Sets *pages to the number of
+ * pages taken. Returns the first PPN.
  */
 uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t plane,
                                 uint16_t stream, uint32_t *pages);
@@ -444,7 +448,8 @@ static inline bool scarp_block_settled(const ScarpDrive *drive, uint32_t block)
 /* ---- Valid units: blocks/valid.c ---------------------------------------- */
 
 /*
- * Called when the unit at ppn has become valid (change is 1) or invalid (-1).
+ * Called when the unit at ppn has become valid (`change` is 1) or invalid
+ * (`change` is -1).
  */
 void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change);
 /*
@@ -502,13 +507,14 @@ static inline void scarp_block_expect(const ScarpDrive *drive, uint32_t ppn)
 ScarpBlockState scarp_block_state(const ScarpDrive *drive, uint32_t block);
 /*
  * Walk through a plane's free list or its list of full blocks, in the order of
- * the list. They return SCARP_NONE after the last block.
+ * the list. The functions return SCARP_NONE after the last block.
  */
 uint32_t scarp_blocks_first_free(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_blocks_next_free(const ScarpDrive *drive, uint32_t block);
 uint32_t scarp_blocks_next_full(const ScarpDrive *drive, uint32_t block);
 /*
- * Returns the open block of a write point (below WRITE__COUNT), or SCARP_NONE.
+ * Returns the open block of the write point `point`, which is below
+ * WRITE__COUNT. SCARP_NONE: the write point has no open block.
  */
 uint32_t scarp_blocks_active(const ScarpDrive *drive, uint32_t plane,
                              int point);
@@ -520,16 +526,17 @@ uint32_t scarp_blocks_active(const ScarpDrive *drive, uint32_t plane,
 void scarp_block_load(ScarpDrive *drive, uint32_t block, ScarpBlockState state,
                       uint32_t written, int64_t modified_ns);
 /*
- * Sets the valid bit of the unit at ppn while a drive is loaded. Its block must
- * not be in a list yet.
+ * Sets the valid bit of the unit at ppn while a drive is loaded. The unit's
+ * block must not be in a list yet.
  */
 void scarp_block_load_valid(ScarpDrive *drive, uint32_t ppn);
 /*
  * Rebuild the lists of a plane from an image. scarp_blocks_forget() empties the
- * free list. Each other function adds a block; the calls for a list must be in
- * its order. A full block needs two calls: scarp_blocks_add_full() adds it to
- * the list by time of filling. scarp_blocks_add_candidate() adds it to its
- * bucket, once its valid bits are set.
+ * free list. Each other function appends a block to a list, so the blocks of a
+ * list must be added in its order. A full block needs two calls.
+ * scarp_blocks_add_full() adds it to the list by time of filling.
+ * scarp_blocks_add_candidate(), called when its valid bits are set, adds it to
+ * the bucket for its number of valid units.
  */
 void scarp_blocks_forget(ScarpDrive *drive, uint32_t plane);
 void scarp_blocks_add_free(ScarpDrive *drive, uint32_t block);
@@ -555,8 +562,8 @@ void scarp_blocks_close_unused(ScarpDrive *drive);
  */
 void scarp_blocks_set_bad(ScarpDrive *drive);
 /*
- * Makes slc.static_blocks of each plane's good blocks SLC for ever, in a new
- * drive.
+ * Puts slc.static_blocks of each plane's good blocks into SLC mode for ever, in
+ * a new drive.
  */
 void scarp_blocks_set_static(ScarpDrive *drive);
 
@@ -568,8 +575,8 @@ void scarp_blocks_set_static(ScarpDrive *drive);
  */
 void scarp_blocks_recover(ScarpDrive *drive);
 /*
- * Gives a block in the state BLOCK_APART its new state, when recovery has found
- * what it contains.
+ * Gives a block in the state BLOCK_APART its new state, once recovery knows the
+ * block's contents.
  */
 void scarp_block_recover(ScarpDrive *drive, uint32_t block,
                          ScarpBlockState state);

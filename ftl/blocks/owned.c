@@ -1,6 +1,6 @@
 /*
- * Blocks in the state BLOCK_OWNED, for mappings that choose the page of each
- * write. Such a mapping also decides when to erase them. They are in no list of
+ * Blocks in the state BLOCK_OWNED: the mapping chooses the page of each write,
+ * and decides when such a block is erased. Owned blocks are in no list of
  * blocks, so no victim policy sees them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,8 +1,8 @@
 /*
- * The blocks of an SLC cache: those that can be opened in SLC mode, the open
- * one of each stream, and the full ones, first in, first out. Full ones are in
- * no bucket, so victim policies do not see them: gc/fold.c says when one is
- * collected.
+ * The blocks of an SLC cache: free blocks that can be opened in SLC mode, the
+ * open block of each stream, and full blocks in the order of filling. Full SLC
+ * blocks are in no bucket, so victim policies do not see them; gc/fold.c
+ * decides when a full SLC block is collected.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -33,7 +33,7 @@ void scarp_slc_clear(ScarpDrive *drive)
     g_free(drive->blocks.slc);
 }
 
-/* Appends an erased block to the plane's list of free static ones. */
+/* Appends an erased static block to the plane's list of free static blocks. */
 static void static_push(ScarpDrive *drive, uint32_t p, uint32_t index)
 {
     ScarpBlockList *list = &drive->blocks.slc[p].free;
@@ -58,8 +58,9 @@ void scarp_blocks_set_static(ScarpDrive *drive)
 }
 
 /*
- * True when a free block of the plane may be opened in SLC mode: then, too, as
- * many blocks stay free as a plane must have to spare.
+ * True when a free block of the plane may be opened in SLC mode: the plane
+ * keeps as many free blocks as it must have in reserve, and has fewer than
+ * slc.most_blocks dynamic SLC blocks.
  */
 static bool may_open_dynamic(const ScarpDrive *drive, uint32_t p)
 {
@@ -80,7 +81,8 @@ bool scarp_slc_has_room(const ScarpDrive *drive, uint32_t p, uint16_t stream)
 }
 
 /*
- * Takes a block that is to be opened in SLC mode: a static one, if one is free.
+ * Takes a block that is to be opened in SLC mode: a static block if one is
+ * free, otherwise a block of the plane's free list.
  */
 static uint32_t pop(ScarpDrive *drive, uint32_t p)
 {

@@ -11,7 +11,10 @@ static bool in_slc_mode(const ScarpDrive *drive, uint32_t block)
     return scarp_media_mode(drive, block) != MODE_REAL;
 }
 
-/* Checks the list of full blocks, which are all static, or all dynamic. */
+/*
+ * Checks the list of full static SLC blocks (`fixed`), or that of full dynamic
+ * SLC blocks.
+ */
 static bool check_full(const ScarpDrive *drive, uint32_t p, bool fixed,
                        uint32_t *listed, GError **error)
 {
@@ -45,8 +48,9 @@ static bool check_full(const ScarpDrive *drive, uint32_t p, bool fixed,
 }
 
 /*
- * Checks that the open blocks of the cache are open, in SLC mode and of their
- * streams. Adds their number to *open.
+ * Checks that each open block of the cache has the state BLOCK_ACTIVE, is in
+ * SLC mode, and belongs to its stream. Adds the number of these blocks to
+ * *open.
  */
 static bool check_active(const ScarpDrive *drive, uint32_t p, uint32_t *open,
                          GError **error)
@@ -90,8 +94,8 @@ static bool check_free(const ScarpDrive *drive, uint32_t p, uint32_t *free,
 
 /*
  * Checks that the mode of block b fits its state and its written pages, and
- * adds the block to *found and *all, which are compared with the plane's
- * counters later.
+ * counts the block in *found and *all. scarp_slc_check() compares these counts
+ * with the plane's counters.
  */
 static bool count(const ScarpDrive *drive, uint32_t b, ScarpSlcPlane *found,
                   uint32_t *all, GError **error)

@@ -28,7 +28,7 @@ uint32_t scarp_spare_percent(const ScarpDrive *drive)
 
 /*
  * Averages the erases over all blocks. Blocks that were bad from the start are
- * left out; they are the bad blocks that were never erased.
+ * left out: these are the bad blocks without an erase.
  */
 uint32_t scarp_used_percent(const ScarpDrive *drive)
 {

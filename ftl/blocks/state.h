@@ -1,9 +1,9 @@
 /*
  * blocks: the state of each flash block, and the page that the next program
- * goes to. It owns the free lists, the write points (open blocks), the lists of
- * full blocks, and a valid bit for each unit. The lists have full blocks both
- * in the order of filling and by the number of valid units. A controller has
- * all of this in RAM; media has what is on flash.
+ * goes to. This directory owns the free lists, the write points (open blocks),
+ * the lists of full blocks, and a valid bit for each unit. The lists have full
+ * blocks both in the order of filling and by the number of valid units. A
+ * controller has all of this in RAM; media has what is on flash.
  *
  * Other directories of ftl/ take pages, set valid bits, and take a full block
  * as a victim of garbage collection, to erase it or put it back. Victim
@@ -18,36 +18,36 @@
 
 typedef enum {
     BLOCK_FREE, BLOCK_ACTIVE, BLOCK_FULL, BLOCK_VICTIM, BLOCK_BAD,
-    BLOCK_TRANSLATION, /* has translation units; never a victim of policies */
+    BLOCK_TRANSLATION, /* full of translation units; no victim policy sees it */
     BLOCK_OWNED, /* the mapping chooses its pages (blocks/owned.c) */
-    BLOCK_APART, /* recovery erases it soon, or copies to it */
-    BLOCK_CACHE  /* full, in SLC mode; never a victim of policies */
+    BLOCK_APART, /* recovery erases it soon, or copies units to it */
+    BLOCK_CACHE  /* full, in SLC mode; no victim policy sees it */
 } ScarpBlockState;
 
 /*
- * A block's record. It has everything that changes when a unit of the block is
- * written or becomes invalid. For blocks of up to 384 units that is one cache
- * line of the host CPU. On a large drive each access to a record misses the
- * CPU's cache, so one line costs one miss.
+ * A block's record: everything that changes when a unit of the block is written
+ * or becomes invalid. For blocks of up to 384 units a record fits into one
+ * cache line of the host CPU. On a large drive each access to a record misses
+ * the CPU's cache, so one line costs one miss.
  */
 typedef struct {
     uint32_t valid;      /* valid units */
-    uint16_t written;    /* the next page to program */
+    uint16_t written;    /* offset of the next page to program */
     uint8_t state;       /* ScarpBlockState */
-    int64_t modified_ns; /* last time a page was taken or a bit changed */
+    int64_t modified_ns; /* last time a page was taken or a valid bit changed */
     uint64_t is_valid[]; /* a bit per unit: the forward map has its PPN */
 } ScarpBlock;
 
 /*
  * Neighbours of a full block in its bucket, which is the list of the plane's
  * full blocks with equally many valid units. For a free block, `next` is the
- * next one in the free list.
+ * next block of the free list.
  */
 typedef struct {
     uint32_t next, prev;
 } ScarpBlockLink;
 
-/* The ends of a list of blocks, or SCARP_NONE. */
+/* A list of blocks. `head` is SCARP_NONE if the list is empty. */
 typedef struct {
     uint32_t head, tail;
 } ScarpBlockList;
@@ -65,7 +65,7 @@ enum {
 
 typedef struct {
     uint32_t active[WRITE__COUNT]; /* open blocks, or SCARP_NONE */
-    ScarpBlockList free; /* in the order of release */
+    ScarpBlockList free; /* in the order of their erases */
     uint32_t n_free, n_bad, n_full;
     uint32_t valid;           /* valid units in all blocks of the plane */
     uint32_t promised; /* pages reserved by scarp_plane_promise() */
@@ -73,26 +73,27 @@ typedef struct {
     uint32_t n_map_full;
     /* [0 to units_per_block]: the full blocks with that many valid units */
     ScarpBlockList *bucket;
-    uint64_t *bucket_filled;  /* a bit per bucket: it is not empty */
-    ScarpBlockList full;      /* the block filled longest ago first */
+    uint64_t *bucket_filled;  /* a bit per bucket: set if it has a block */
+    ScarpBlockList full;      /* in the order of filling */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpBlocksPlane;
 
 /*
- * A plane's blocks of the SLC cache. Static ones are SLC for ever, and never in
- * the plane's free list. Dynamic ones come from that list, and return to it.
+ * A plane's blocks of the SLC cache. Static blocks are in SLC mode for ever,
+ * and never in the plane's free list. Dynamic blocks are taken from the plane's
+ * free list, and return to it when they are erased.
  */
 typedef struct {
-    /* write points, one for each stream: open blocks, or SCARP_NONE */
+    /* the open block of each stream, or SCARP_NONE */
     uint32_t active[SCARP_MAX_STREAMS];
-    ScarpBlockList free;    /* static ones, in the order of release */
-    ScarpBlockList full[2]; /* [is static]: the one filled longest ago first */
-    uint32_t n_full;        /* in both lists */
+    ScarpBlockList free;    /* free static blocks, in the order of erases */
+    ScarpBlockList full[2]; /* [is static]: in the order of filling */
+    uint32_t n_full;        /* full blocks, static and dynamic */
     uint32_t n_static, n_dynamic; /* blocks with pages: open, full, victim */
 } ScarpSlcPlane;
 
 typedef struct {
-    char *records;         /* [block]; scarp_block_record() finds one */
-    uint32_t record_bytes; /* from one record to the next */
+    char *records;         /* [block]; use scarp_block_record() */
+    uint32_t record_bytes; /* bytes from one record to the next */
     uint32_t n_free;       /* free blocks of all planes */
     ScarpBlockLink *link;  /* [block] */
     /* [block]: neighbours of a full block in the list by time of filling */
@@ -100,8 +101,8 @@ typedef struct {
     ScarpBlockList *buckets; /* [plane][units_per_block + 1] */
     ScarpBlocksPlane *plane;
     ScarpSlcPlane *slc;    /* [plane]; NULL: no SLC cache */
-    uint32_t *map_full;    /* [plane][translation_blocks]: full blocks */
-    bool *opened; /* [die]: a block was opened since it was cleared */
+    uint32_t *map_full;    /* [plane][translation_blocks]: full ones */
+    bool *opened; /* [die]: a block was opened since the last clear */
 } ScarpBlocks;
 
 #endif /* SCARP_BLOCKS_STATE_H */

@@ -8,8 +8,8 @@
 #include "blocks/internal.h"
 
 /*
- * Adds change to the block's number of valid units. If the block is full, it
- * moves to the bucket for the new number.
+ * Adds `change` to the block's number of valid units. A full block moves to the
+ * bucket for the new number.
  */
 static inline void change_valid(ScarpDrive *drive, uint32_t index, int change)
 {

@@ -1,7 +1,7 @@
 /*
  * Write points: a plane's open blocks (one for garbage collection, one for
  * aligned multi-plane programs, one for each stream of the host), and the next
- * page in each. Those of an SLC cache are in blocks/slc.c.
+ * page in each. The open blocks of an SLC cache are in blocks/slc.c.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,8 +30,8 @@ uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * The reserved pages first use up the open block of garbage collection, if the
- * host does not write to that block.
+ * Copies for which pages are reserved first fill the open block of garbage
+ * collection, if the host does not write to that block.
  */
 uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t p)
 {
@@ -109,8 +109,8 @@ static inline int point_for(const ScarpDrive *drive, uint32_t p,
  *
  * The last of these blocks is kept for the copies of a collection of
  * translation units. A pacing policy may pause that collection. If other writes
- * took its pages meanwhile, it could not go on, and no block would ever be
- * erased.
+ * took the pages of this last block meanwhile, the collection could not go on,
+ * and no block would ever be erased.
  */
 static bool translation_possible(const ScarpDrive *drive, uint32_t p,
                                  ScarpOrigin origin)
@@ -129,7 +129,10 @@ static bool is_translation(const ScarpDrive *drive, uint16_t stream)
     return stream == SCARP_MAP_STREAM && drive->geo.translation_blocks;
 }
 
-/* True when a page of the real mode, or for translation units, can be taken. */
+/*
+ * True when the plane has a page for the write outside the SLC cache: a page
+ * for translation units if the stream has those, otherwise a page for data.
+ */
 static inline bool real_possible(const ScarpDrive *drive, uint32_t p,
                                  ScarpOrigin origin, uint16_t stream)
 {
@@ -157,8 +160,9 @@ static inline bool real_possible(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * True when the host can take a page on a drive with an SLC cache. Functions of
- * the cache are out of line, so that drives without one do not pay for them.
+ * True when the host can take a page on a drive with an SLC cache. The
+ * functions of the cache are out of line, so that drives without a cache do not
+ * pay for them.
  */
 static bool __attribute__((noinline)) cached_possible(const ScarpDrive *drive,
                                                       uint32_t p,
@@ -241,7 +245,7 @@ uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint16_t stream,
     uint32_t ppn;
 
     if (drive->scheme.multiplane->aligned) {
-        *pages = 1; /* each page may change which plane's block is behind */
+        *pages = 1; /* each page may change which plane is behind */
     }
     ppn = take(drive, p, point_for(drive, p, origin, stream), origin, stream,
                pages);
