@@ -4,7 +4,7 @@
  * host's.
  *
  * A channel for which no die waits sets no event when it becomes free: the next
- * die that wants it compares free_ns with the time.
+ * die that wants the channel compares free_ns with the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,16 +27,17 @@ static const ScarpFlashCmd *group_of(const ScarpDrive *drive, uint32_t waiter)
     const ScarpDie *die = &drive->nand.die[waiter / 2];
 
     /*
-     * A waiter with an odd number is the command that asked for the channel
-     * while it was loaded behind die->current (nand.cache). It may have become
-     * die->current since.
+     * An odd waiter number stands for the command that was loaded behind
+     * die->current when it asked for the channel (nand.cache). If die->ahead is
+     * NULL, that command has become die->current since.
      */
     return waiter % 2 && die->ahead ? die->ahead : die->current;
 }
 
 /*
- * True when a command of the group belongs to GC. One is enough, because the
- * commands of a group (multi-plane) get the channel together.
+ * True when a command of the group belongs to GC. A single such command is
+ * enough, because the commands of a group (multi-plane) get the channel
+ * together.
  */
 static bool has_gc(const ScarpFlashCmd *group)
 {
@@ -57,7 +58,7 @@ static ScarpChannelQueue *queue_of(ScarpDrive *drive, ScarpChannel *channel,
 
 /*
  * Chooses whether the host or GC gets the channel. GC goes first until it has
- * passed the host's oldest waiter as often as the limit allows.
+ * gone before the host's oldest waiter as often as the limit allows.
  */
 static ScarpChannelQueue *next_queue(ScarpDrive *drive, uint32_t c)
 {

@@ -37,7 +37,7 @@ void scarp_nand_cut(const ScarpDrive *drive, uint32_t index,
         }
         /*
          * A command that was suspended has changed its cells in part, even if
-         * its array does not work again yet.
+         * its array time has not gone on yet.
          */
         add(die->phase == PHASE_ARRAY &&
                     (die->suspends || begin_ns < scarp_time_ns(drive))

@@ -1,7 +1,8 @@
 /*
  * The phases of a flash command on a die: wait for the channel, transfer, array
- * time, data out. Mates are commands of other planes that run with it. The
- * command behind it (nand.cache) is loaded or sensed while it runs.
+ * time, data out. Mates are commands on other planes of the die that run
+ * together with it as one multi-plane command. With nand.cache the next command
+ * is loaded or sensed while the current command runs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -75,8 +76,8 @@ void scarp_array_until(ScarpDrive *drive, uint32_t index, int64_t end_ns)
     die->array_end_ns = end_ns;
     array_ends(drive, index, die->current->kind, end_ns);
     /*
-     * Reads that came before the array began to work could not suspend this
-     * command. So the die looks at them again.
+     * Reads that came before the array began to work could not suspend the
+     * command that begins now. So the die looks at these reads again.
      */
     if (die->queued[QUEUE_READS] &&
         (drive->desc.suspend_program || drive->desc.suspend_erase)) {
@@ -149,9 +150,9 @@ bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
     ScarpDie *die = &drive->nand.die[waiter / 2];
 
     /*
-     * A waiter with an odd number is the command that asked for the channel
-     * while it was loaded behind die->current (nand.cache). It may have become
-     * die->current since.
+     * An odd waiter number stands for the command that was loaded behind
+     * die->current when it asked for the channel (nand.cache). If die->ahead is
+     * NULL, that command has become die->current since.
      */
     if (waiter % 2 && die->ahead) {
         return grant_command(drive, waiter / 2, true);

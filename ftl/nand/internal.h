@@ -9,10 +9,10 @@
 #include "nand/ops.h"
 
 /*
- * Lanes for the events of dies and channels. A lane is a list of events of one
- * kind (core/event.h): ends of reads' array times, of programs' array times, of
- * transfers out, and of waits for a channel. Events of one kind take equally
- * long, so they mostly come in the order in which they are set.
+ * Lanes for the events of dies and channels. Each lane is a list of events of
+ * one kind (core/event.h), which take equally long, so they mostly come in the
+ * order in which they are set. An event is the end of a read's array time, of a
+ * program's array time, of a transfer out, or of a wait for a channel.
  */
 enum {
     SCARP_LANE_READ, SCARP_LANE_PROGRAM, SCARP_LANE_OUT, SCARP_LANE_CHANNEL,
@@ -26,8 +26,9 @@ int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group);
 /*
  * Requests the channel for a waiter, which is a number: die * 2 is the die's
  * current command, and die * 2 + 1 the command behind it (nand.cache). A free
- * channel is granted at once; otherwise the waiter queues. Returns what
- * scarp_nand_run() returns.
+ * channel is granted at once; otherwise the waiter queues. Returns true if the
+ * waiter is a program that got the channel at once, so that a further program
+ * may be loaded behind it.
  */
 bool scarp_channel_request(ScarpDrive *drive, uint32_t waiter);
 bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter);
@@ -56,15 +57,15 @@ bool scarp_may_suspend(const ScarpDrive *drive, uint32_t die);
 void scarp_suspend(ScarpDrive *drive, uint32_t die);
 
 /*
- * Remembers for observers that cmd, one of the group, was in a phase from
+ * Remembers for observers that `cmd`, a command of `group`, was in `phase` from
  * begin_ns to end_ns. Called only if an observer wants phases.
  */
 void scarp_see_phase(ScarpDrive *drive, const ScarpFlashCmd *group,
                      const ScarpFlashCmd *cmd, ScarpFlashPhase phase,
                      int64_t begin_ns, int64_t end_ns);
 /*
- * Remembers for observers the array time, until until_ns, of each command that
- * the die runs.
+ * Remembers for observers that the array time of each command that the die runs
+ * lasted until until_ns.
  */
 void scarp_see_array(ScarpDrive *drive, const ScarpDie *die, int64_t until_ns);
 

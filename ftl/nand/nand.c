@@ -42,8 +42,8 @@ bool scarp_nand_init(ScarpDrive *drive,
 }
 
 /*
- * Frees what reads of the group have sensed but not delivered. Called when the
- * drive is freed.
+ * Frees the data that reads of the group have sensed but not delivered. Called
+ * when the drive is freed.
  */
 static void free_sensed(ScarpFlashCmd *group)
 {

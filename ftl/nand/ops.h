@@ -30,8 +30,8 @@ static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
 
     scarp_clear(cmd, offsetof(ScarpFlashCmd, account));
     /*
-     * Only commands that a host command may wait for count what they spend
-     * their time on. For commands of GC and recovery nobody asks.
+     * Only commands that a host command may wait for have an account of what
+     * they spend their time on. Commands of GC and recovery need no account.
      */
     scarp_account_init(&cmd->account, owner < OWNER_GC);
     cmd->kind = kind;
@@ -56,8 +56,8 @@ static inline void scarp_flash_set_target(ScarpFlashCmd *cmd, uint32_t plane,
 }
 
 /*
- * Sets the object for which the owner makes the command; OWNER_READ: an NVMe
- * command.
+ * Sets the object for which the owner makes the command. For OWNER_READ the
+ * object is the host's command.
  */
 static inline void scarp_flash_set_subject(ScarpFlashCmd *cmd, void *subject)
 {
@@ -71,7 +71,7 @@ static inline void scarp_flash_set_units(ScarpFlashCmd *cmd, ScarpUnit *units,
     cmd->n_units = n;
 }
 
-/* Sets the LPNs that a read expects at its page: n units from lpn on. */
+/* Sets the LPNs that a read expects at its page: `n` units from `lpn` on. */
 static inline void scarp_flash_set_lpn(ScarpFlashCmd *cmd, uint32_t lpn,
                                        uint32_t n)
 {
@@ -111,8 +111,8 @@ static inline void scarp_flash_set_aligned(ScarpFlashCmd *cmd, bool aligned)
 }
 
 /*
- * Marks a GC program as a guest of its die: the block that is collected is on
- * another die, so the program belongs to no collection of the guest's die.
+ * Marks a GC program as a guest of its die: its victim is on another die, so
+ * the program belongs to no collection of the guest's die.
  */
 static inline void scarp_flash_set_guest(ScarpFlashCmd *cmd)
 {
@@ -275,7 +275,10 @@ static inline bool scarp_nand_any_kicked(const ScarpDrive *drive)
     return drive->nand.n_kicked;
 }
 
-/* Returns, and takes off the list, the die that was kicked first. */
+/*
+ * Takes the die that was kicked first off the list of kicked dies, and returns
+ * it.
+ */
 static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
 {
     ScarpNand *nand = &drive->nand;
@@ -291,8 +294,8 @@ static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
 /* Puts the command into its plane's queue and kicks the die. */
 void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
- * Like scarp_nand_enqueue(), for a command that has waited in another queue:
- * puts it before all younger commands.
+ * Puts a command that has waited in another queue into its plane's queue,
+ * before all younger commands, and kicks the die.
  */
 void scarp_nand_enqueue_by_age(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
@@ -310,9 +313,9 @@ static inline ScarpFlashQueue *scarp_nand_queue(ScarpDrive *drive,
 }
 
 /*
- * Returns the first command of a plane's queue, or NULL. It is the oldest one,
- * but for reads whose page GC had moved: such a read was queued again at the
- * end, behind younger ones.
+ * Returns the first command of a plane's queue, or NULL. That is the oldest
+ * command, unless GC moved the page of an older read: such a read was queued
+ * again at the end, behind younger commands.
  */
 static inline const ScarpFlashCmd *scarp_nand_head(const ScarpDrive *drive,
                                                    uint32_t plane,
@@ -340,9 +343,10 @@ static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
 
 void scarp_nand_await_pair(ScarpDrive *drive, ScarpFlashCmd *program);
 /*
- * With ftl.paired_pages=pad a program counts as ended only when all pages of
- * its cells are programmed. Returns the plane's oldest program that still waits
- * for that, or NULL. scarp_flash_next() leads to younger ones.
+ * Returns the plane's oldest program that waits until the other pages of its
+ * cells are programmed, or NULL. With ftl.paired_pages=pad a program does not
+ * count as ended before that. scarp_flash_next() leads to younger programs that
+ * wait.
  */
 static inline const ScarpFlashCmd *scarp_nand_unpaired(const ScarpDrive *drive,
                                                        uint32_t plane)
@@ -378,13 +382,14 @@ ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
                                   ScarpFlashCmd **link);
 /*
  * The kinds of queues with commands that the host waits for: reads, programs of
- * its data, and those of the mapping.
+ * the host's data, and programs of translation units.
  */
 #define SCARP_HOST_QUEUES \
     (1u << QUEUE_READS | 1u << QUEUE_PROGRAMS | 1u << QUEUE_MAP)
 
 /*
- * Takes cmd out of its plane's queue of that kind. cmd must be the first there.
+ * Takes cmd out of its plane's queue of that kind. cmd must be the first
+ * command of the queue.
  */
 ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd,
                                ScarpQueueKind kind);
@@ -396,7 +401,10 @@ ScarpFlashCmd *scarp_nand_take(ScarpDrive *drive, const ScarpFlashCmd *cmd,
 uint64_t scarp_nand_oldest(const ScarpDrive *drive, uint32_t die,
                            unsigned kinds);
 
-/* Returns how many commands of the kind wait, in all planes of the die. */
+/*
+ * Returns how many commands wait in the die's queues of this kind, all planes
+ * together.
+ */
 static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
                                          ScarpQueueKind kind)
 {
@@ -404,9 +412,9 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * True when a program waits at the die that belongs to no collection of this
- * die: one of the host, of translation units, or of a collection on another
- * die.
+ * True when a program waits at the die that a collection of this die did not
+ * make. Such a program is the host's, or of translation units, or a copy of
+ * another die's collection.
  */
 static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
                                             uint32_t die)
@@ -421,7 +429,7 @@ static inline bool scarp_nand_guests_wait(const ScarpDrive *drive, uint32_t die)
     return drive->nand.die[die].guests;
 }
 
-/* Returns how many commands of the die wait or run. */
+/* Returns how many commands wait at the die, plus 1 if a command runs. */
 static inline uint32_t scarp_nand_load(const ScarpDrive *drive, uint32_t index)
 {
     const ScarpDie *die = &drive->nand.die[index];
@@ -430,7 +438,7 @@ static inline uint32_t scarp_nand_load(const ScarpDrive *drive, uint32_t index)
            die->queued[QUEUE_GC] + die->queued[QUEUE_MAP] + !!die->current;
 }
 
-/* True when the die has no command that runs, is suspended or waits. */
+/* True when no command of the die runs, waits or is suspended. */
 static inline bool scarp_nand_at_rest(const ScarpDrive *drive, uint32_t die)
 {
     return !scarp_nand_load(drive, die) && !drive->nand.die[die].suspended;
@@ -449,12 +457,12 @@ static inline bool scarp_nand_collecting(const ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * Returns how long the die will still be busy with the current command. Returns
- * one_ns if the command's time is not known yet.
+ * Returns the remaining array time of the current command. Before and after the
+ * array time it returns one_ns; without a current command, 0.
  */
 int64_t scarp_nand_busy_ns(const ScarpDrive *drive, uint32_t die,
                            int64_t one_ns);
-/* True while the die erases a block; sets *left_ns to the time left. */
+/* True while the die erases a block; *left_ns is then the time left. */
 bool scarp_nand_erasing(const ScarpDrive *drive, uint32_t die,
                         int64_t *left_ns);
 
@@ -475,7 +483,7 @@ static inline int64_t scarp_nand_program_ns(const ScarpDrive *drive,
     return drive->nand.program_ns_of[page];
 }
 
-/* True when each page of a block takes as long as the first. */
+/* True when all pages have equal array times. */
 static inline bool scarp_nand_pages_alike(const ScarpDrive *drive)
 {
     return drive->nand.pages_alike;
@@ -512,8 +520,8 @@ static inline int64_t scarp_nand_move_ns(const ScarpDrive *drive,
 /* Answers of scarp_nand_look(): what a kicked die can do. */
 typedef enum {
     LOOK_BUSY,   /* nothing now */
-    LOOK_BEHIND, /* a command may be loaded behind the one that runs */
-    LOOK_NEXT,   /* a command may begin; while one is suspended, only a read */
+    LOOK_BEHIND, /* a command may be loaded behind the running one */
+    LOOK_NEXT,   /* a command may begin; only a read if one is suspended */
 } ScarpLook;
 
 /*
@@ -521,7 +529,7 @@ typedef enum {
  * the running program or erase, this function does so first.
  */
 ScarpLook scarp_nand_look(ScarpDrive *drive, uint32_t die);
-/* True while the die has a command that has begun and has not ended. */
+/* True while a command runs at the die. A suspended command does not run. */
 static inline bool scarp_nand_runs(const ScarpDrive *drive, uint32_t die)
 {
     return drive->nand.die[die].current;
@@ -533,8 +541,8 @@ static inline const ScarpFlashCmd *scarp_nand_suspended(const ScarpDrive *drive,
     return drive->nand.die[die].suspended;
 }
 /*
- * True when a command waits at the die, and none is loaded behind the current
- * command yet (nand.cache). The caller then looks for a command to load.
+ * True when a command should be loaded behind the current one (nand.cache):
+ * commands wait, none is loaded yet, and none is suspended.
  */
 static inline bool scarp_nand_wants_behind(const ScarpDrive *drive,
                                            uint32_t index)
@@ -553,8 +561,8 @@ static inline ScarpFlashKind scarp_nand_current_kind(const ScarpDrive *drive,
 }
 
 /*
- * Lets mate run together with group as one multi-plane command. Neither has
- * begun.
+ * Adds `mate` to `group`, so that they run as one multi-plane command. The
+ * group must not have begun.
  */
 static inline void scarp_flash_join(ScarpFlashCmd *group, ScarpFlashCmd *mate)
 {
@@ -576,48 +584,54 @@ static inline void scarp_flash_waited(ScarpDrive *drive, ScarpFlashCmd *cmd)
         scarp_time_ns(drive));
 }
 
-/* Begins all commands of the group: they run together. */
+/* Begins all commands of the group, which run together. */
 void scarp_nand_begin(ScarpDrive *drive, ScarpFlashCmd *group);
 /*
- * Makes group, which has begun, the die's current command. True: it is a
- * program, which got the channel at once, so the caller may load a further
- * program behind it (nand.cache).
+ * Makes `group`, which has begun, the die's current command. Returns true if
+ * the group is a program that got the channel at once. A further program may
+ * then be loaded behind it (nand.cache).
  */
 bool scarp_nand_run(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *group);
 /*
- * Sends group, which has begun, to the die while the current command runs: a
- * program's data is loaded, a read is sensed (nand.cache).
+ * Sends `group`, which has begun, to the die while the current command runs
+ * (nand.cache): the data of a program is loaded, or a read is sensed.
  */
 void scarp_nand_run_behind(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *group);
-/* Resumes the suspended program or erase, when nothing else is to run. */
+/*
+ * Resumes the suspended program or erase. Called when the die has nothing else
+ * to run.
+ */
 void scarp_nand_resume(ScarpDrive *drive, uint32_t die);
 /*
- * Called when the die has nothing to run. `held`: commands wait, because a
- * collection has the die to itself. They count this as the cause of their wait.
+ * Called when the die has nothing to run. `held` tells that commands do wait,
+ * because a collection has the die to itself. These commands count the
+ * collection as the cause of their wait.
  */
 void scarp_nand_rest(ScarpDrive *drive, uint32_t die, bool held);
 
 typedef enum {
     NAND_NOTHING,
-    NAND_BEHIND,    /* a command may be loaded behind the current one */
+    NAND_BEHIND,    /* a further command may be loaded behind the current one */
     /*
-     * a read is sensed; flow loads a command behind it, then calls
+     * a read is sensed; flow loads a further command, then calls
      * scarp_nand_output()
      */
     NAND_SENSED,
-    NAND_ONE_ENDED, /* a command of a group ended; its mates follow */
-    NAND_ALL_ENDED, /* all ended; flow then calls scarp_nand_after() */
+    NAND_ONE_ENDED, /* a command of a group ended; its mates are still to end */
+    NAND_ALL_ENDED, /* the group ended; flow then calls scarp_nand_after() */
 } ScarpNandStep;
 
 /*
- * Handles the event of a die: a phase of its current command ends. *ended is
- * the first command that has ended, if the returned step says so;
- * scarp_flash_unlink_mate() leads to the others.
+ * Handles the event of a die: a phase of its current command ends. With
+ * NAND_ONE_ENDED and NAND_ALL_ENDED, *ended is the first command that has
+ * ended, and scarp_flash_unlink_mate() leads to its mates.
  */
 ScarpNandStep scarp_nand_event(ScarpDrive *drive, uint32_t die,
                                ScarpFlashCmd **ended);
-/* Returns the next command of a group that has ended, and cuts the link. */
+/*
+ * Returns the command behind cmd in a group that has ended, and cuts the link.
+ */
 static inline ScarpFlashCmd *scarp_flash_unlink_mate(ScarpFlashCmd *cmd)
 {
     ScarpFlashCmd *mate = cmd->mate;
@@ -627,25 +641,25 @@ static inline ScarpFlashCmd *scarp_flash_unlink_mate(ScarpFlashCmd *cmd)
 }
 /*
  * Called when the ended commands have been handled. The command that was loaded
- * behind them (nand.cache) becomes the current one. If there is none, the die
- * looks for work.
+ * behind them (nand.cache) becomes the current one. Without such a command the
+ * die looks for work. Returns the die's next step.
  */
 ScarpNandStep scarp_nand_after(ScarpDrive *drive, uint32_t die);
 /* Asks for the channel, to transfer the data that the current read sensed. */
 void scarp_nand_output(ScarpDrive *drive, uint32_t die);
 /*
- * Called when a channel has become free: its next waiter gets it. True: that is
- * a program of die *die, so a further program may be loaded behind it
- * (nand.cache).
+ * Called when a channel has become free: the next waiter gets the channel.
+ * Returns true if that waiter is a program. *die is then its die, and a further
+ * program may be loaded behind it (nand.cache).
  */
 bool scarp_channel_event(ScarpDrive *drive, uint32_t channel, uint32_t *die);
 
 /* ---- A power cut: nand/cut.c -------------------------------------------- */
 
 /*
- * Called when power fails. Lists the die's programs and erases that have begun:
- * in `working` those whose array has begun to change cells, and in `loaded`
- * those that have changed no cell.
+ * Called when power fails. Adds the die's programs and erases that have begun
+ * to two lists: to `working` if their array has begun to change cells,
+ * otherwise to `loaded`.
  */
 void scarp_nand_cut(const ScarpDrive *drive, uint32_t die, GPtrArray *working,
                     GPtrArray *loaded);
@@ -653,8 +667,8 @@ void scarp_nand_cut(const ScarpDrive *drive, uint32_t die, GPtrArray *working,
 /* ---- For flow: phases for observers ------------------------------------- */
 
 /*
- * Turns on or off that nand remembers the phases (transfer, array) of flash
- * commands, which are then reported to observers such as the timeline.
+ * Lets nand remember the phases (transfer, array time) of flash commands for
+ * observers such as the timeline. With `on` false, nand stops.
  */
 void scarp_nand_observe(ScarpDrive *drive, bool on);
 
@@ -664,8 +678,8 @@ static inline bool scarp_nand_seen(const ScarpDrive *drive)
 }
 
 /*
- * Returns the command of remembered phase i, and sets *op to what nand knows of
- * the phase. NULL: there is no phase i.
+ * Returns the command of the i-th remembered phase, and describes the phase in
+ * *op. NULL: fewer phases are remembered.
  */
 const ScarpFlashCmd *scarp_nand_phase(const ScarpDrive *drive, unsigned i,
                                       ScarpFlashOp *op);

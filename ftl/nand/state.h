@@ -1,7 +1,7 @@
 /*
- * nand: channels and dies. It owns the phases and times of flash commands, the
- * queues of each die, and the list of kicked dies: those that are to look for
- * work when the present event has been handled.
+ * nand: channels and dies. This directory owns the phases and times of flash
+ * commands, the queues of each die, and the list of kicked dies: those that are
+ * to look for work when the present event has been handled.
  *
  * Other directories of ftl/ make flash commands, queue them, and ask how busy a
  * die is. flow starts commands, and takes those that have ended. gc says which
@@ -27,7 +27,7 @@ typedef enum {
     OWNER_BUFFER,  /* buffer: a program of the host's units */
     OWNER_PARITY,  /* parity: a program of a parity page */
     OWNER_MAP,     /* map: reads and programs of translation units */
-    OWNER_GC,      /* gc: commands of a job */
+    OWNER_GC,      /* gc: commands of a collection or a merge */
     OWNER_RECOVERY, /* recovery: reads of spare areas, and mending */
     OWNER__COUNT
 } ScarpOwner;
@@ -49,13 +49,13 @@ struct ScarpFlashCmd {
     ScarpFlashCmd *mate; /* the next command of the same multi-plane command */
     void *subject;       /* the object that the owner made the command for */
     ScarpUnit *units;    /* units that a program carries, or that GC reads */
-    void *data;          /* what a read has sensed; the owner frees it */
+    void *data;          /* data that a read has sensed; the owner frees it */
     uint64_t seq;
     uint32_t plane;
     uint32_t ppn;        /* of the first unit; a program has it once started */
     union {
-        uint32_t source_ppn; /* copyback: the page that it senses */
-        uint32_t lpn;        /* host's read: the first of n_units */
+        uint32_t source_ppn; /* copyback: PPN of the page that it senses */
+        uint32_t lpn;        /* host's read: LPN of the first of n_units */
     };
     uint16_t n_units;
     uint16_t bytes;      /* bytes that cross the channel, a page at most */
@@ -63,12 +63,12 @@ struct ScarpFlashCmd {
     uint8_t owner;       /* ScarpOwner */
     uint8_t origin;      /* ScarpOrigin, for observers */
     bool aligned;        /* program: goes to the plane's aligned block */
-    bool promised;       /* gc's program: the plane keeps a page for it */
+    bool promised;       /* GC's program: the plane keeps a page for it */
     bool direct;         /* read: parity does not serve it (parity/ops.h) */
-    bool guest;          /* gc's program: its victim is on another die */
+    bool guest;          /* GC's program: its victim is on another die */
     /* read: how often its page had moved when it was picked */
     ScarpOwnCount retries;
-    int64_t begin_ns;    /* when the die began it */
+    int64_t begin_ns;    /* when the die began the command */
     /* the longest array time in its group; set when it gets the channel */
     int64_t array_ns;
     ScarpAccount account;
@@ -98,27 +98,27 @@ typedef enum {
  * of the processor's cache is enough.
  */
 typedef struct {
-    ScarpFlashCmd *current; /* the command that runs, and its mates */
+    ScarpFlashCmd *current; /* the running command; its mates follow */
     ScarpFlashCmd *suspended;
     ScarpFlashCmd *ahead;   /* nand.cache: loaded or sensed behind current */
-    uint32_t queued[QUEUE__COUNT]; /* commands that wait, in all planes */
-    uint32_t suspends;      /* how often current has been suspended */
+    uint32_t queued[QUEUE__COUNT]; /* commands that wait, over all planes */
+    uint32_t suspends;      /* how often `current` has been suspended */
     uint8_t phase;          /* ScarpDiePhase */
     bool kicked;            /* the die is in ScarpNand.kicked */
     bool collecting;        /* gc says that a plane of the die collects */
     ScarpDieClock clock;
     int64_t array_begin_ns, array_end_ns; /* of the current command */
-    uint32_t channel_next[2]; /* next waiter behind current, behind ahead */
+    uint32_t channel_next[2]; /* next waiter behind `current`, behind `ahead` */
     int64_t ahead_loaded_ns;  /* NEVER until ahead has got the channel */
     int64_t suspended_left_ns;
-    uint32_t guests;          /* programs in queued[QUEUE_GC] from other dies */
+    uint32_t guests;          /* waiting GC programs for other dies */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
 
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==
                 SCARP_CACHE_LINE);
 
 /*
- * The queues of a channel. Those in WAIT_GC go before those in WAIT_ANY
+ * The queues of a channel. Waiters in WAIT_GC go before waiters in WAIT_ANY
  * (controller.gc_first_on_channel).
  */
 enum { WAIT_GC, WAIT_ANY, WAIT__COUNT };
@@ -151,11 +151,14 @@ typedef struct {
     uint32_t *kicked; /* [n_dies] ring of dies that look for work next */
     uint32_t first_kicked, n_kicked;
     ScarpPool pool;   /* free flash commands */
-    /* Times of each page offset, then of those of SLC mode: nand/timing.c */
+    /*
+     * Array times of each page offset of the real mode, then of each page
+     * offset of SLC mode: nand/timing.c
+     */
     int64_t *read_ns_of, *program_ns_of; /* [pages_per_block + slc_pages] */
-    bool pages_alike; /* every page takes as long, in whatever block */
+    bool pages_alike; /* all pages have equal array times */
     int64_t page_transfer_ns;
-    ScarpFlashQueue *unpaired; /* [plane]; NULL: no ftl.paired_pages=pad */
+    ScarpFlashQueue *unpaired; /* [plane]; NULL unless ftl.paired_pages=pad */
     GArray *seen; /* of ScarpSeenPhase; NULL: no observer wants phases */
 } ScarpNand;
 

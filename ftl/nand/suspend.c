@@ -1,7 +1,7 @@
 /*
  * Program and erase suspend: a waiting read interrupts the array. The suspended
  * command goes on when no read waits any longer. It also goes on when reads
- * have passed it, or another waiter of the die, as often as
+ * have gone before it, or before another waiter of the die, as often as
  * controller.reads_first_limit allows.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -24,14 +24,13 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 #endif
 
 /*
- * True when reads must not suspend the running command: they have passed it, or
- * a program or copy that waits at the die, as often as the limit allows
- * (PASS_READS).
+ * True when reads must not suspend the running command. So many reads have gone
+ * before it, or before a program or copy that waits at the die, that the limit
+ * is reached (PASS_READS).
  *
- * flow/waiting.c asks the same when the die is free (scarp_flow_who_is_owed()),
- * with three differences. There a program without a page counts only if nobody
- * else waits. Pads count as well. Programs do not count with
- * controller.reads_first=0.
+ * When the die is free, scarp_flow_who_is_owed() decides the same with three
+ * differences. A program without a free page counts only if nobody else waits.
+ * Pads count as well. With controller.reads_first=0 programs do not count.
  */
 static bool reads_have_gone(const ScarpDrive *drive, uint32_t index)
 {
@@ -71,7 +70,7 @@ bool scarp_may_suspend(const ScarpDrive *drive, uint32_t index)
 void scarp_suspend(ScarpDrive *drive, uint32_t index)
 {
     ScarpDie *die = &drive->nand.die[index];
-    /* while the data is loaded, the suspend waits for the array to begin */
+    /* while data is loaded, the suspend waits for the array to begin */
     int64_t at_ns = MAX(scarp_time_ns(drive), die->array_begin_ns);
 
     scarp_mark_if(drive, program_suspended,

@@ -29,9 +29,9 @@ static int64_t of_page(const ScarpDescription *d, const uint64_t *values,
 
 /*
  * Returns the time that ftl.paired_pages=backup adds to the program of a page.
- * If other pages of its cells are programmed already, one page is first copied
- * to the first page of other cells. The blocks with such copies have to be
- * erased, too: an erase's time is divided among the pages of a block.
+ * If its cells have a programmed page already, a copy of that data is first
+ * programmed as the first page of other cells. The blocks of such copies have
+ * to be erased, too, so each copy takes its share of an erase.
  */
 static int64_t backup_ns(const ScarpDescription *d, uint64_t page,
                          int64_t transfer_ns)
@@ -75,9 +75,9 @@ void scarp_timing_clear(ScarpDrive *drive)
 }
 
 /*
- * Returns a page that takes as long as ppn, to look up times. If all pages of a
- * block take equally long, that is always page 0, whose times stay in the
- * processor's cache.
+ * Returns the offset of a page whose array times are those of ppn's page. If
+ * all pages of a block take equally long, that is always page 0, whose times
+ * stay in the processor's cache.
  */
 static uint32_t page_in_time(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -108,14 +108,20 @@ static bool is_slc(const ScarpDrive *drive, uint32_t ppn)
     return scarp_media_mode(drive, scarp_ppn_block(drive, ppn)) != MODE_REAL;
 }
 
-/* The times of SLC pages are behind those of pages of the real mode. */
+/*
+ * Returns the index of ppn's times in the tables, where the times of SLC pages
+ * follow those of the real mode.
+ */
 static uint32_t page_of_mode(const ScarpDrive *drive, uint32_t ppn)
 {
     return scarp_ppn_page(drive, ppn) +
            (is_slc(drive, ppn) ? drive->desc.pages_per_block : 0);
 }
 
-/* Does what of_command() does, on a drive with an SLC cache. */
+/*
+ * Returns the array time of a command on a drive with an SLC cache. On other
+ * drives of_command() does.
+ */
 static int64_t of_mode(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
 {
     const ScarpNand *nand = &drive->nand;
@@ -135,7 +141,7 @@ static int64_t of_mode(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
     }
 }
 
-/* Out of line, so that drives without a cache do not pay for it. */
+/* Out of line, so that drives without an SLC cache do not pay for it. */
 static int64_t __attribute__((noinline)) array_ns_of_modes(
     const ScarpDrive *drive, const ScarpFlashCmd *group)
 {

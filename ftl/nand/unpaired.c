@@ -1,7 +1,7 @@
 /*
  * Programs that wait for the other pages of their cells (ftl.paired_pages=pad).
- * Their pages are programmed, but a later program of the same cells could still
- * destroy them. So a program counts as ended only when its cells are full.
+ * A later program of the same cells could still destroy their pages. So a
+ * program counts as ended only when its cells are full.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
