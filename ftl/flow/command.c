@@ -25,9 +25,7 @@ void scarp_flow_admit(ScarpDrive *drive)
     }
 }
 
-/*
- * Begins cmd, which is in the device. If cmd is a write, its data has arrived.
- */
+/* Begins cmd, which has entered the device. The data of a write has arrived. */
 static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
 {
     cmd->units_left = 1;

@@ -1,25 +1,25 @@
 /*
- * A power cut: what flash commands that are under way leave in the cells.
+ * A power cut: the state in which flash commands under way leave the cells.
  *
  * A program leaves its page torn, or complete although its end was never
- * reported. Which of the two is drawn at random, for each plane of a
+ * reported. A random number decides between the two, for each plane of a
  * multi-plane command. An erase leaves a block that is neither erased nor
- * readable. With energy of its own (controller.plp_bytes) the drive completes
- * all these commands, and saves the data in the buffer.
+ * readable. A drive with stored energy (controller.plp_bytes) completes all
+ * these commands, and saves the data in the buffer.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
 /*
- * A power cut leaves the pages of programs under way torn, but for one program
- * in DONE_OF, drawn at random, whose page is complete.
+ * A power cut during a program leaves a torn page, but in one case out of
+ * DONE_OF, drawn at random, the page is complete.
  */
 enum { DONE_OF = 4 };
 
 /*
- * Puts a unit into the cells of ppn, with the data that the program carried;
- * data NULL: zeroes.
+ * Puts a unit into the cells at ppn, with the data that the program carries.
+ * Without data (NULL) the cells read as zeroes.
  */
 static void burn_unit(ScarpDrive *drive, uint32_t ppn, const ScarpUnit *unit)
 {
@@ -195,8 +195,9 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what)
 /* ---- The cut ------------------------------------------------------------ */
 
 /*
- * Puts into the cells the pages of programs that wait for the rest of their
- * cells. The array time of these programs is over, so the pages are complete.
+ * Puts into the cells the pages of programs that wait until the other pages of
+ * their cells are programmed. The array times of these programs are over, so
+ * their pages are complete.
  */
 static void burn_unpaired(ScarpDrive *drive)
 {
@@ -211,8 +212,9 @@ static void burn_unpaired(ScarpDrive *drive)
 void scarp_flow_cut(ScarpDrive *drive)
 {
     /*
-     * The random numbers are seeded with sequence numbers, not with the time:
-     * so a drive that goes on from an image is cut as the original drive is.
+     * The random numbers are seeded with sequence numbers, not with the time.
+     * So a drive that goes on from an image is cut in the same way as the
+     * original drive.
      */
     uint64_t random = scarp_random_state(scarp_seed(drive) +
                                          scarp_seq_count(drive));
@@ -225,8 +227,8 @@ void scarp_flow_cut(ScarpDrive *drive)
         cut_die(drive, die, &random);
     }
     /*
-     * During recovery the buffer is empty, and what the last cut saved is still
-     * valid.
+     * During recovery the buffer is empty, and the data saved at the last power
+     * cut is still valid.
      */
     if (drive->desc.plp_bytes && !scarp_recovery_runs(drive)) {
         scarp_buffer_save(drive);

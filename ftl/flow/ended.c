@@ -7,9 +7,9 @@
 #include "flow/internal.h"
 
 /*
- * Fills unit from base, and then each later partial write of the same LPN from
- * the unit before it. scarp_buffer_settle() is called only when all are filled,
- * as it may free a unit whose data the next unit needs.
+ * Fills `unit` from `base`, and then each later partial write of the same LPN
+ * from the write before it. scarp_buffer_settle() is called only when all are
+ * filled, as it may free a unit whose data the next unit needs.
  */
 void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base)
 {
@@ -51,7 +51,7 @@ static void commit_host(ScarpDrive *drive, ScarpFlashCmd *program)
     scarp_flash_free(drive, program);
 }
 
-/* Ends the program, and the programs behind it in the list. */
+/* Ends `program`, and all programs behind it in its list. */
 static void commit_all(ScarpDrive *drive, ScarpFlashCmd *program)
 {
     ScarpFlashCmd *next;
@@ -77,7 +77,7 @@ void scarp_flow_commit_unpaired(ScarpDrive *drive)
 
 static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
 {
-    if (scarp_flash_n_units(program)) { /* no pad */
+    if (scarp_flash_n_units(program)) { /* it is no pad */
         scarp_buffer_program_ended(drive, program);
     }
     if (scarp_flow_pairs(drive)) {

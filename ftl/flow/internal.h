@@ -1,23 +1,22 @@
 /*
  * flow: the directory above all directories of ftl/ that own a drive's state.
- * flow owns nothing. It takes the events one by one, asks one directory for the
- * next step, and tells the others what has ended. No directory calls one above
- * itself: flow passes on what a lower directory has for a higher one.
+ * flow owns nothing. flow takes the events one by one, asks one directory for
+ * the next step, and tells the other directories what has ended. No directory
+ * calls a higher one: flow passes results of a lower directory on to a higher
+ * one.
  *
- *    run.c         the events of a drive, in order
- *    command.c     commands: what begins when one enters the device
- *    read.c        host reads: split, retried when a unit has moved, ended
- *    ended.c       flash commands that have ended, by their owners
- *    mapped.c      reads and units that waited for an entry of the mapping
- *    die.c         a die's events, and what it does next
- *    waiting.c     who waits at a die, and who is owed the next turn
- *    pick.c        which of the waiting flash commands runs next
- *    take.c        how a flash command leaves its queue
- *    redirect.c    programs whose plane can take nothing any more
- *    multiplane*.c which commands join another in a multi-plane command
- *    observe.c     phases of flash commands, for observers
- *    pairs.c       programs that wait for the rest of their cells
- *    cut.c         what is in the cells when power fails
+ * run.c         the events of a drive, in order command.c     commands: what
+ * begins when a command enters the device read.c        host reads: split,
+ * retried when a unit has moved, ended ended.c       flash commands that have
+ * ended, by their owners mapped.c      reads and units that waited for an entry
+ * of the mapping die.c         a die's events, and what the die does next
+ * waiting.c     who waits at a die, and who is owed the next turn pick.c
+ * which of the waiting flash commands runs next take.c        how a flash
+ * command leaves its queue redirect.c    programs whose plane will never have a
+ * page for them multiplane*.c which commands run together as a multi-plane
+ * command observe.c     phases of flash commands, for observers pairs.c
+ * programs that wait for the other pages of their cells cut.c         what is
+ * in the cells when power fails
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -44,8 +43,9 @@ void scarp_flow_admit(ScarpDrive *drive);
 /* Splits cmd into flash reads. Units in the buffer are read at once. */
 void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd);
 /*
- * Starts a read that was taken from its queue. False: one of the read's units
- * has moved since, so the read has been queued elsewhere, or has ended.
+ * Starts a read that was taken from its queue. Returns false if one of the
+ * read's units has moved since: the read has then been queued elsewhere, or has
+ * ended.
  */
 bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
@@ -56,12 +56,12 @@ void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_flow_take_served(ScarpDrive *drive);
 
 /*
- * Called when the mapping entry of part's unit is known: queues `part`, a read
- * of one unit, or joins it to an earlier read.
+ * Called when the mapping entry of a read of one unit, `part`, is known. Queues
+ * `part`, or joins it to an earlier read.
  *
- * *open is the read of the command's earlier units, not yet queued, or NULL. If
- * part's unit follows those units in the same page, *open is extended by the
- * unit. Otherwise *open is queued, and part becomes *open.
+ * *open is the read of the command's earlier units, which is not queued yet, or
+ * NULL. If the unit of `part` follows those units in the same page, *open is
+ * extended by it. Otherwise *open is queued, and `part` becomes *open.
  */
 void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
                             ScarpFlashCmd **open);
@@ -78,8 +78,8 @@ void scarp_flow_mapped(ScarpDrive *drive);
 
 void scarp_flow_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
- * Fills unit, of which the host wrote a part: the other bytes come from base,
- * or are zeroes if base is NULL.
+ * Fills `unit`, of which the host wrote a part. The other bytes come from
+ * `base`, or are zeroes if `base` is NULL.
  */
 void scarp_flow_fill(ScarpDrive *drive, ScarpUnit *unit, const void *base);
 
@@ -101,26 +101,29 @@ static inline bool scarp_flow_is_older(const ScarpFlashCmd *cmd,
 /* The oldest waiter of each kind at a die, or NULL where none waits. */
 typedef struct {
     const ScarpFlashCmd *read;
-    /* the oldest with a page, of the host's units or of the mapping's */
+    /* the oldest program with a page: the host's, or of translation units */
     const ScarpFlashCmd *program;
-    /* a program that has no page now, or that waits for a pad without a page */
+    /* the oldest program that has no page, or whose pad has no page */
     const ScarpFlashCmd *pageless;
-    /* gc's oldest command, if a copy from another die waits */
+    /* GC's oldest command, if a copy for another die's collection waits */
     const ScarpFlashCmd *copy;
     const ScarpFlashCmd *pad;  /* a program whose cells only a pad can fill */
     const ScarpFlashCmd *suspended;
 } ScarpWaiting;
 
-/* True with ftl.paired_pages=pad. */
+/* True with ftl.paired_pages=pad: a program ends when its cells are full. */
 static inline bool scarp_flow_pairs(const ScarpDrive *drive)
 {
     return G_UNLIKELY(drive->desc.paired_pages == PAIRED_PAD);
 }
 
-/* Returns the oldest first of the die's queues of the kind, or NULL. */
+/*
+ * Returns the oldest command at the head of one of the die's queues of this
+ * kind, or NULL. The die has such a queue in each plane.
+ */
 const ScarpFlashCmd *scarp_flow_oldest(const ScarpDrive *drive, uint32_t die,
                                        ScarpQueueKind kind);
-/* Sets the members of *w that are neither reads nor suspended. */
+/* Sets the members of *w other than `read` and `suspended`. */
 void scarp_flow_see_programs(const ScarpDrive *drive, uint32_t die,
                              ScarpWaiting *w);
 
@@ -137,9 +140,8 @@ static inline void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * False only if no command waits at the die, apart from the commands of the
- * die's own collections. With ftl.paired_pages=pad always true, as a pad may be
- * needed.
+ * True when a command waits at the die that the die's own collections did not
+ * make. With ftl.paired_pages=pad always true, as a pad may be needed.
  */
 static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
                                            uint32_t die)
@@ -149,34 +151,33 @@ static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
 }
 
 /*
- * Returns the waiter that a read passes when it starts: the oldest of the
+ * Returns the waiter that a read goes before when it starts: the oldest of the
  * suspended command, the copy, the pad and, with controller.reads_first, the
- * program with a page. If none of these waits, it is the oldest program without
- * a page, or NULL. So reads count as passing a program without a page only
- * while none of these waits. Otherwise the pacing's turn() (policy.h) must see
- * to it that the program gets a page.
+ * program with a page. Only if none of these waits, the oldest program without
+ * a page is that waiter. Otherwise the pacing's turn() (policy.h) must see to
+ * it that such a program gets a page. NULL: nobody waits.
  */
 const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
                                              const ScarpWaiting *w);
 /*
- * Returns the waiter that reads have passed as often as the limit allows, and
- * which is therefore owed the next turn; or NULL.
+ * Returns the waiter that is owed the next turn, because reads have gone before
+ * it as often as the limit allows; or NULL.
  */
 const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
                                             uint32_t die,
                                             const ScarpWaiting *w);
 /*
- * True when a program without a page has been passed as often as the limit
- * allows, by reads or by programs of the die's other planes. `owed` is the
- * result of scarp_flow_who_is_owed().
+ * True when a program without a page has waited while as many reads, or
+ * programs of the die's other planes, went first as the limit allows. `owed` is
+ * the result of scarp_flow_who_is_owed().
  */
 bool scarp_flow_owes_page(const ScarpDrive *drive, uint32_t die,
                           const ScarpWaiting *w, const ScarpFlashCmd *owed);
 /* True when no program or pad that can run is older than the oldest read. */
 bool scarp_flow_read_is_oldest(const ScarpWaiting *w);
 /*
- * True when a read goes next: before what it has suspended, and before all
- * programs and pads that can run.
+ * True when a read goes next: before the command that reads have suspended, and
+ * before all programs and pads that can run.
  */
 static inline bool scarp_flow_read_is_next(const ScarpDrive *drive,
                                            const ScarpWaiting *w)
@@ -186,8 +187,8 @@ static inline bool scarp_flow_read_is_next(const ScarpDrive *drive,
 }
 /*
  * True when a pad goes next, for one of three reasons: no program has a page,
- * programs have passed the pad as often as the limit allows, or reads have.
- * `owed` is the result of scarp_flow_who_is_owed().
+ * programs have gone before the pad as often as the limit allows, or reads have
+ * done so. `owed` is the result of scarp_flow_who_is_owed().
  */
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
                             const ScarpWaiting *w, const ScarpFlashCmd *owed);
@@ -195,13 +196,13 @@ bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
 typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } ScarpPick;
 /*
  * Takes the next command that matches `pick` out of its queue. If the command
- * is a program, it is given its page. NULL: no command can run.
+ * is a program, it gets its page. NULL: no command can run.
  */
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);
 /*
- * Takes the oldest read whose units are still where the read expects them, while
- * a read goes next, as one must when this is called. A read whose units have
- * moved is queued elsewhere instead, and *w is updated. NULL: no read goes next.
+ * Takes the oldest read whose units are still where the read expects them. A
+ * read whose units have moved is queued elsewhere instead, and *w is updated.
+ * Called only when a read goes next; NULL: after such a move no read goes next.
  */
 ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
                                     ScarpWaiting *w);
@@ -209,20 +210,20 @@ ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
 ScarpFlashCmd *scarp_flow_take_program(ScarpDrive *drive, uint32_t die,
                                        const ScarpWaiting *w);
 /*
- * Takes the oldest of the collections' commands that can run. NULL: there is
- * none, or pick does not allow it.
+ * Takes the oldest command of a collection that can run. NULL: none can run, or
+ * none matches `pick`.
  */
 ScarpFlashCmd *scarp_flow_take_gc(ScarpDrive *drive, uint32_t die,
                                   ScarpPick pick);
 /*
- * Takes a command of recovery. Until the drive is ready, nobody else has flash
- * commands.
+ * Takes a command of recovery. Until recovery has completed, no other flash
+ * commands exist.
  */
 ScarpFlashCmd *scarp_flow_take_recovery(ScarpDrive *drive, uint32_t die,
                                         ScarpPick pick);
 /*
- * Lets commands of the die's other planes join lead, where the scheme allows
- * it.
+ * Lets commands of the die's other planes join `lead` as a multi-plane command,
+ * where the scheme allows it.
  */
 void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *lead);
@@ -238,8 +239,8 @@ void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
  */
 ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program);
 /*
- * Returns a new pad (a program without data) for the oldest page that
- * scarp_flow_pressed() finds at the die; NULL: there is none.
+ * Returns a new pad (a program without data) for the oldest program that
+ * scarp_flow_pressed() finds at the die. NULL: it finds none.
  */
 ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);
 /*
@@ -251,7 +252,7 @@ const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
                                         bool page);
 /*
  * Called when a command or flush begins to wait until units are on flash: kicks
- * the dies with programs that wait for the rest of their cells.
+ * the dies with programs that wait for the other pages of their cells.
  */
 void scarp_flow_press(ScarpDrive *drive);
 
@@ -259,8 +260,8 @@ void scarp_flow_press(ScarpDrive *drive);
 
 /*
  * Finds programs of the die that wait in a plane which can never give them a
- * page, and sends them to other planes. True: a program was sent, so the queues
- * have changed.
+ * page, and sends them to other planes. Returns true if a program was sent, so
+ * the queues have changed.
  */
 bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die);
 
@@ -270,9 +271,9 @@ void scarp_flow_mark_cut(const ScarpDrive *drive);
 #endif
 
 /*
- * Ends all programs that wait for the rest of their cells (ended.c). Called
- * only when the buffer is empty: these programs then carry no unit that a later
- * program of their cells could destroy.
+ * Ends all programs that wait for the other pages of their cells (ended.c).
+ * Called only when the buffer is empty: these programs then carry no unit that
+ * a later program of their cells could destroy.
  */
 void scarp_flow_commit_unpaired(ScarpDrive *drive);
 

@@ -1,20 +1,24 @@
 /*
- * Entries of the mapping that lie on flash (ftl.mapping=demand): reads and
- * units that wait for an entry go on when the entry is known.
+ * Entries of the mapping that lie on flash (ftl.mapping=demand). Reads and
+ * written units that wait for such an entry go on when it has been read.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
 /*
- * Goes on with a unit that the host wrote, when the entry of its LPN is known.
+ * Goes on with a unit that the host wrote, when the mapping entry of its LPN is
+ * known.
  */
 static void unit_mapped(ScarpDrive *drive, ScarpUnit *unit)
 {
     if (!scarp_buffer_mapped(drive, unit)) {
         return;
     }
-    /* the host wrote a part of the unit: the rest is on flash, or is zeroes */
+    /*
+     * the host wrote a part of the unit: the other bytes are on flash, or
+     * zeroes
+     */
     if (scarp_flow_lookup(drive, scarp_unit_lpn(unit)) != SCARP_NONE) {
         scarp_buffer_read_rest(drive, unit);
     } else {
@@ -23,9 +27,9 @@ static void unit_mapped(ScarpDrive *drive, ScarpUnit *unit)
 }
 
 /*
- * Goes on with reads and units whose entries are known. Reads of a command's
- * consecutive units in one page become one flash read, as if they had not
- * waited.
+ * Goes on with reads and units whose mapping entries are known. Reads of a
+ * command's consecutive units in one page become one flash read, as if none of
+ * them had waited.
  */
 static void go_on(ScarpDrive *drive, ScarpMapWait *first)
 {

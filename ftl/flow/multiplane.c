@@ -25,8 +25,8 @@ static bool is_slc(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
 }
 
 /*
- * True when both commands, neither of which is a program, are of blocks in one
- * mode. Planes of a die can work together in one mode only.
+ * True when both commands address blocks of one mode. Called for reads and
+ * erases: planes of a die can work together in one mode only.
  */
 static bool same_mode(const ScarpDrive *drive, const ScarpFlashCmd *lead,
                       const ScarpFlashCmd *mate)
@@ -69,7 +69,7 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * For a mapping that places pages itself: true when the page that mate will
+ * For a mapping that places pages itself: true when the page that `mate` will
  * program has the offset `page` in its block.
  */
 static bool same_mapped_offset(const ScarpDrive *drive, uint32_t p,
@@ -113,7 +113,7 @@ static bool same_offset(const ScarpDrive *drive, uint32_t p,
 /*
  * True when the host's program may join a collection's program. If collections
  * have gone before the host as often as the limit allows
- * (scarp_gc_owes_host()), only the oldest command of the host may.
+ * (scarp_gc_owes_host()), only the host's oldest command may join.
  */
 static bool may_join(const ScarpDrive *drive, uint32_t die,
                      const ScarpFlashCmd *program)

@@ -8,11 +8,12 @@
  *
  * The second active block (§4.2) keeps GC's programs aligned with the host's:
  * each plane of a die has one such block, and the write points of these blocks
- * advance together. A GC program with a mate goes to that block. A GC program
- * without a mate goes to the ordinary active block. In the aligned block it
- * would advance only its own plane's write point, so that later programs there
- * would find no mate at the same offset (the paper's figure 6c). Where write
- * points differ, host programs without a mate go to the block that lags.
+ * advance together. A GC program with a mate goes to the plane's second block,
+ * a GC program without a mate to the ordinary active block. In the second
+ * block, a program without a mate would advance the write point of its own
+ * plane only, so that later programs there would find no mate at the same
+ * offset (the paper's figure 6c). Where write points differ, host programs
+ * without a mate go to the second block that lags.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,12 +1,15 @@
 /*
- * Phases of flash commands, for observers: nand knows the phases, and the owner
+ * Phases of flash commands, for observers. nand knows the phases, and the owner
  * of a flash command knows which commands of the host it serves.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
-/* Returns the number of the NVMe command that a read serves, or UINT64_MAX. */
+/*
+ * Returns the number of the NVMe command that the read serves. UINT64_MAX: the
+ * read serves no NVMe command.
+ */
 static uint64_t reader(const ScarpFlashCmd *cmd)
 {
     if (cmd && scarp_flash_owner(cmd) == OWNER_STRIPE) {

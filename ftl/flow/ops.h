@@ -34,7 +34,7 @@ void scarp_flow_cut(ScarpDrive *drive);
 
 /*
  * True when the drive is quiescent, its buffer is empty and no event is due.
- * False: *error says what is left.
+ * False: *error says why not.
  */
 bool scarp_at_rest(const ScarpDrive *drive, GError **error);
 

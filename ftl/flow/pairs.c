@@ -3,9 +3,10 @@
  * pages of its cells are programmed. Until then its units stay in the buffer,
  * because a power cut during a later program of these cells would destroy them.
  *
- * Later programs fill the rest of the cells. If none comes, and somebody waits,
- * pads (pages without data) fill it: only as many as are missing, because one
- * more would begin cells that have to be filled, too.
+ * Later programs fill the remaining pages of the cells. If no such program
+ * comes, and a command or flush waits, pads (pages without data) fill these
+ * pages. There are no more pads than missing pages, because a further pad would
+ * begin cells that have to be filled, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -50,9 +51,10 @@ static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *program)
 }
 
 /*
- * True when commands or flushes wait for the program's units, or for the buffer
- * as a whole (scarp_buffer_presses()), and no program is there yet that fills
- * its cells. A pad has no units, so nothing waits for it.
+ * True when a pad should fill the program's cells: commands or flushes wait for
+ * the program's units, or for the buffer as a whole (scarp_buffer_presses()),
+ * and no later program of these cells has begun. Nothing waits for a pad, which
+ * has no units.
  */
 static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {

@@ -1,29 +1,29 @@
 /*
- * The choice of the flash command that a die runs next, of those that
- * waiting.c finds. The pacing policy prefers the host or a collection. Of the
- * host's commands reads go before programs (controller.reads_first=0: the
- * oldest goes first).
+ * Chooses the flash command that a die runs next, among those that waiting.c
+ * finds. The pacing policy prefers the host or a collection. Of the host's
+ * commands, reads go before programs (with controller.reads_first=0 the oldest
+ * command goes first).
  *
- * A waiter that reads have passed as often as they may is owed the next turn
- * (turns/ops.h). A program or a pad then goes before the reads. A program
- * without a page and a copy of another die's collection depend on collections:
- * for them a collection's command goes next.
+ * A waiter that reads have gone before as often as they may is owed the next
+ * turn (turns/ops.h). A program or a pad then goes before the reads. A program
+ * without a page needs a collection, and a copy for another die's collection is
+ * GC's: for these two, GC's command goes next.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
 
 typedef enum {
-    CHOICE_MADE,  /* the die begins *cmd; NULL: it begins nothing */
-    CHOICE_NONE,  /* none of the host's commands can run */
-    CHOICE_AGAIN, /* the queues have changed: choose again */
+    CHOICE_MADE,  /* the die begins *cmd, or nothing if *cmd is NULL */
+    CHOICE_NONE,  /* no command of the host can run */
+    CHOICE_AGAIN, /* the queues have changed: the caller chooses again */
 } Choice;
 
 /*
- * Starts collections that are due, unless pick is PICK_READ. With
- * gc.after_reads it starts none, and sets *after_reads, if a read is next and
- * nobody is owed a turn. False: load no command, as a collection has to follow
- * the running command.
+ * Starts collections that are due, unless `pick` is PICK_READ. With
+ * gc.after_reads no collection starts while a read is next and nobody is owed a
+ * turn; *after_reads is then true. Returns false if no command may be loaded
+ * behind the running one, because a collection has to follow it.
  */
 static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                       bool *after_reads)
@@ -49,7 +49,10 @@ static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     return true;
 }
 
-/* Turns TURN_HOST into TURN_GC if `owed` waits for a collection to run. */
+/*
+ * Turns TURN_HOST into TURN_GC if `owed`, the waiter that is owed the next
+ * turn, needs a command of GC to go first.
+ */
 static ScarpTurn overrule(const ScarpDrive *drive, ScarpTurn turn,
                           const ScarpWaiting *w, const ScarpFlashCmd *owed)
 {
@@ -62,7 +65,8 @@ static ScarpTurn overrule(const ScarpDrive *drive, ScarpTurn turn,
 
 /*
  * Takes the host's next command, if one can run. If scarp_flow_take_read()
- * returns NULL, no read has passed a waiter, so `owed` is still right.
+ * returns NULL, no read has started, so `owed` is still the waiter that is owed
+ * the next turn.
  */
 static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                           ScarpWaiting *w, const ScarpFlashCmd *owed,
@@ -96,7 +100,10 @@ static Choice choose_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                ? CHOICE_AGAIN : CHOICE_NONE;
 }
 
-/* True when a collection's command was taken, or the host must wait for one. */
+/*
+ * True when a collection's command was taken, or the host must wait for such a
+ * command.
+ */
 static bool goes_before_host(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                              ScarpTurn turn, ScarpFlashCmd **cmd)
 {
@@ -123,8 +130,8 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     }
     turn = scarp_gc_turn(drive, die);
     /*
-     * Most often nobody is owed a turn, and the pacing alone decides.
-     * PASS_PROGRAMS is not asked: it puts a pad before programs of the host,
+     * Most often nobody is owed a turn, and the pacing alone decides. The limit
+     * PASS_PROGRAMS is not asked: it lets a pad go before programs of the host,
      * not before a collection.
      */
     owes = scarp_turn_limit_reached(drive, PASS_READS, die) ||
@@ -156,7 +163,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     }
     if (after_reads && pick == PICK_ANY) {
         scarp_mark(drive, collected_after_reads_had_gone);
-        return CHOICE_AGAIN; /* the reads' pages had moved: now collect */
+        return CHOICE_AGAIN; /* the reads' pages had moved: collect now */
     }
     if (turn == TURN_HOST && scarp_nand_queued(drive, die, QUEUE_GC)) {
         *cmd = scarp_flow_take_gc(drive, die, pick);
@@ -189,8 +196,9 @@ ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick)
         return pick_suspended(drive, die);
     }
     /*
-     * The loop ends: no program goes to and fro between planes (redirect.c),
-     * and reads whose pages had moved are queued elsewhere, or done.
+     * The loop ends, because a program never goes back and forth between planes
+     * (redirect.c), and a read whose page had moved is queued elsewhere or has
+     * ended.
      */
     while (choose(drive, die, pick, &cmd) == CHOICE_AGAIN) {
         continue;

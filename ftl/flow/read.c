@@ -6,8 +6,8 @@
 #include "flow/internal.h"
 
 /*
- * Copies data, the contents of the unit lpn, to the part of cmd's memory that
- * is for this unit. data NULL: zeroes.
+ * Copies `data`, the contents of unit `lpn`, to the part of cmd's memory that
+ * is for this unit. Without data (NULL) it copies zeroes.
  */
 static void copy_out(const ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                      const void *data)
@@ -112,8 +112,8 @@ void scarp_flow_read(ScarpDrive *drive, ScarpCmd *cmd)
 /* ---- Starting and ending ------------------------------------------------ */
 
 /*
- * Copies a unit's data when the read begins. GC and newer writes may move the
- * unit before the data has crossed the channel.
+ * Copies a unit's data when the read begins, because GC and newer writes may
+ * move the unit before its data has crossed the channel.
  */
 static void sense(ScarpDrive *drive, ScarpFlashCmd *read, uint32_t lpn,
                   const void *data)
@@ -150,7 +150,7 @@ static void end_for_rmw(ScarpDrive *drive, ScarpFlashCmd *read)
     scarp_flow_admit(drive);
 }
 
-/* Ends a read for its owner. The data of the read is in place. */
+/* Ends a read for its owner. The read's data is in its place already. */
 static void end(ScarpDrive *drive, ScarpFlashCmd *read)
 {
     switch (scarp_flash_owner(read)) {
@@ -172,7 +172,10 @@ static void end(ScarpDrive *drive, ScarpFlashCmd *read)
     }
 }
 
-/* Ends a read that needs no die. data is the unit's contents; NULL: zeroes. */
+/*
+ * Ends a read that needs no die. `data` is the contents of the unit; NULL
+ * stands for zeroes.
+ */
 static void serve(ScarpDrive *drive, ScarpFlashCmd *read, const void *data)
 {
     sense(drive, read, scarp_flash_lpn(read), data);
@@ -191,8 +194,8 @@ void scarp_flow_read_ended(ScarpDrive *drive, ScarpFlashCmd *read)
         drive->stats.parity_page_reads++;
     }
     /*
-     * The block has not been erased since the read began: an erase would have
-     * waited for the die.
+     * The block has not been erased since the read began, as an erase would
+     * have waited for the die.
      */
     for (uint32_t i = 0; i < scarp_flash_n_units(read); i++) {
         scarp_media_check_lpn(drive, scarp_flash_ppn(read) + i,
@@ -271,7 +274,7 @@ void scarp_flow_read_mapped(ScarpDrive *drive, ScarpFlashCmd *part,
     *open = part;
 }
 
-/* Narrows a read to its unit lpn. */
+/* Reduces a read of several units to its unit `lpn`. */
 static void narrow(const ScarpDrive *drive, ScarpFlashCmd *read, uint32_t lpn)
 {
     scarp_flash_set_lpn(read, lpn, 1);
@@ -312,7 +315,7 @@ bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *read)
     }
     /*
      * scarp_flow_read_ended() compares these LPNs. Without the prefetch it
-     * would wait for memory then.
+     * would wait for them then.
      */
     __builtin_prefetch(scarp_media_lpns(drive, ppn));
     for (uint32_t i = 0; i < n; i++) {

@@ -1,11 +1,11 @@
 /*
  * Programs of the host whose plane can take no more units.
  *
- * By dynamic allocation, or in a collection, a unit may leave its plane. So a
- * plane can come to have so many valid units that none of its full blocks is
- * worth a collection, while it has no free block to spare. Nothing that happens
- * in the plane ends this state. But all planes together have room. So programs
- * that wait in such a plane go to a plane with room.
+ * With dynamic allocation, or by a collection, a unit may move to another
+ * plane. So a plane may get so many valid units that none of its full blocks is
+ * worth a collection, and have no free block to spare. Nothing in the plane can
+ * end this state, but all planes together do have room. So programs that wait
+ * in such a stuck plane are sent to a plane with room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,7 +24,10 @@ static bool is_stuck(const ScarpDrive *drive, uint32_t p,
            !(scarp_blocks_cached(drive) && scarp_fold_possible(drive, p));
 }
 
-/* True when the plane can still collect with one more page of units. */
+/*
+ * True when the plane can still collect after it has got one more page of
+ * units.
+ */
 static bool has_room(const ScarpDrive *drive, uint32_t p)
 {
     return scarp_plane_valid_units(drive, p) + drive->geo.units_per_page <=
@@ -32,13 +35,14 @@ static bool has_room(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Returns the plane that will have the fewest units, of the planes with room;
- * or SCARP_NONE. head is a program that waits in a stuck plane.
+ * Returns the plane with the fewest units, present and coming, of the planes
+ * with room; or SCARP_NONE. `head` is a program that waits in a stuck plane
+ * (is_stuck()).
  *
  * A plane with room is stuck, too, while most of its free blocks are promised
- * to copies from other planes. That ends when the copies are programmed, so a
- * program may wait there. But it leaves such a plane only for one that is not
- * stuck: otherwise it would go to and fro between two of them, without time.
+ * to copies from other planes. The copies will be programmed, so a program may
+ * wait in such a plane. It leaves such a plane only for one that is not stuck:
+ * otherwise it would go back and forth between two stuck planes for ever.
  */
 static uint32_t elsewhere(const ScarpDrive *drive, const ScarpFlashCmd *head)
 {

@@ -20,9 +20,9 @@ void scarp_flow_work(ScarpDrive *drive)
 }
 
 /*
- * Handles a timer: a time that a policy on this axis has set, or, for
- * AXIS__COUNT, the end of a hold on collections, or, for the next number, the
- * time at which an idle die folds.
+ * Handles a timer. Below AXIS__COUNT, `axis` is the axis of a scheme whose
+ * policy has set the timer. AXIS__COUNT is the end of a hold on collections,
+ * and AXIS__COUNT + 1 the time at which an idle die folds.
  */
 static void __attribute__((noinline)) timer_event(ScarpDrive *drive,
                                                   ScarpAxis axis)
@@ -189,9 +189,9 @@ bool scarp_drain(ScarpDrive *drive, GError **error)
     scarp_fold_put_off(drive, true);
     run_all(drive);
     /*
-     * The loop may iterate several times. An iteration may leave a page open
-     * that only the next iteration fills, and its writes change parities and
-     * mapping entries that only the next iteration writes.
+     * The loop may run several times. A pass may leave a page open that only
+     * the next pass fills, and its writes change parities and mapping entries
+     * that only the next pass writes.
      */
     for (int i = 0; i < 8 && (!scarp_buffer_is_empty(drive) ||
                               !scarp_gc_at_rest(drive) ||

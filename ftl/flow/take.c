@@ -1,7 +1,6 @@
 /*
- * How flash commands that were chosen leave their queues: reads whose units
- * have not moved, programs with their pages, commands of collections and of
- * recovery.
+ * How a chosen flash command leaves its queue: a read if its units have not
+ * moved, a program with a page, a command of a collection or of recovery.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

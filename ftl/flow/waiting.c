@@ -1,5 +1,5 @@
 /*
- * The waiters of a die, and the one that is owed the next turn.
+ * The waiters of a die, and which of them is owed the next turn.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
