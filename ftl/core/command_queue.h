@@ -1,6 +1,6 @@
 /*
- * Lists of NVMe commands, linked by ScarpCmd.next. So a command is in one list
- * at most.
+ * Lists of NVMe commands, linked by ScarpCmd.next, so a command can be in only
+ * one list.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -48,8 +48,8 @@ static inline ScarpCmd *scarp_cmd_pop(ScarpCmdQueue *queue)
 }
 
 /*
- * Removes and returns the command that follows `before`; before NULL: the first
- * command. The queue must have that command.
+ * Removes and returns the command that follows `before`, or the first command
+ * if `before` is NULL. The removed command must exist.
  */
 static inline ScarpCmd *scarp_cmd_take_after(ScarpCmdQueue *queue,
                                              ScarpCmd *before)
@@ -63,7 +63,7 @@ static inline ScarpCmd *scarp_cmd_take_after(ScarpCmdQueue *queue,
     return cmd;
 }
 
-/* Removes cmd from the queue, at whatever place. */
+/* Removes cmd from any place in the queue. */
 static inline ScarpCmd *scarp_cmd_take(ScarpCmdQueue *queue, ScarpCmd *cmd)
 {
     ScarpCmd *before = NULL;

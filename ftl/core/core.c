@@ -1,6 +1,6 @@
 /*
- * Initialises and frees core, and loads from an image what core saves there:
- * the drive's age, sequence numbers and random numbers.
+ * Initialises and frees core, and loads core's part of an image: the drive's
+ * age, sequence numbers and random numbers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,8 +14,8 @@ const char *scarp_version(void)
 }
 
 /*
- * Allocates a drive. desc, geo and store_data are const members: they are
- * written here, through a cast, and never again.
+ * Allocates a drive. `desc`, `geo` and `store_data` are const members: this
+ * function writes them through a cast, and nobody changes them later.
  */
 ScarpDrive *scarp_core_new(const ScarpDescription *desc,
                            const ScarpConfig *config)
@@ -70,8 +70,8 @@ void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to)
 
 #ifdef SCARP_CHECKED
 /*
- * Checking all invariants (the laws) visits every unit of the drive, after
- * every event. So once 2^24 units have been visited, the laws are checked after
+ * Checking all invariants (the laws) visits every unit of the drive. So after
+ * the first checks, which together visit 2^24 units, the laws are checked after
  * one event in seven only.
  */
 bool scarp_core_laws_due(ScarpDrive *drive)

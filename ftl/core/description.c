@@ -26,7 +26,9 @@ typedef struct {
 #define LIST(group, name, min, max, fallback) \
     { group, #name, offsetof(ScarpDescription, name), min, max, fallback, \
       true, NULL }
-/* Members of the group slc have its name before theirs. */
+/*
+ * Names of members for the group slc begin with slc_, names of the keys do not.
+ */
 #define SLC(group, name, min, max, fallback) \
     { group, #name, offsetof(ScarpDescription, slc_##name), min, max, \
       fallback, false, NULL }
@@ -119,7 +121,7 @@ static const Key keys[] = {
 
 /*
  * ftl.allocation is a word ("cwdp", "dynamic"), and keys[] has only keys with
- * numbers. So its default is here.
+ * numbers. So the default of ftl.allocation is here.
  */
 static const char allocation_fallback[] = "cwdp";
 
@@ -324,8 +326,9 @@ static bool apply_overrides(ScarpDescription *desc, const char *overrides,
 }
 
 /*
- * Sets link_mbs, which is given as such, or by PCIe generation and lanes (PCI
- * Express base specification: transfers of a lane, less the line code).
+ * Sets link_mbs, which is either given, or follows from PCIe generation and
+ * lanes (PCI Express base specification: transfers of a lane, less the line
+ * code).
  */
 static bool set_link(ScarpDescription *d, GError **error)
 {

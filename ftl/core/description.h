@@ -13,11 +13,11 @@
 #define SCARP_MAX_STREAMS 8
 /*
  * With ftl.mapping=demand, parts of the mapping (translation units) are
- * programmed, too. Their stream, which has blocks of its own, is this one; the
- * host's streams have lower numbers.
+ * programmed, too. They have a stream number, this one, and blocks of their
+ * own. The numbers of the host's streams are lower.
  */
 #define SCARP_MAP_STREAM (SCARP_MAX_STREAMS - 1)
-#define SCARP_MAP_ENTRY_BYTES 4 /* an entry of a translation unit: a PPN */
+#define SCARP_MAP_ENTRY_BYTES 4 /* bytes of a translation unit's entry, a PPN */
 
 enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
 
@@ -27,31 +27,31 @@ enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };
  */
 enum {
     RECOVERY_NONE,
-    RECOVERY_WRITES, /* spare areas have versions of units */
-    RECOVERY_ALL,    /* also, records tell of deallocations */
+    RECOVERY_WRITES, /* spare areas store versions of units */
+    RECOVERY_ALL,    /* records of deallocations are stored as well */
 };
 
 /*
  * ftl.paired_pages. A cell of n bits stores a bit of each of n pages. If power
- * fails while a later one of these pages is programmed, the earlier ones would
- * be lost. The value says what protects the earlier pages.
+ * fails while a later page of a cell is programmed, its earlier pages would be
+ * lost. The value says what protects the earlier pages.
  */
 typedef enum {
     PAIRED_NONE,   /* nothing: cells have one bit */
-    PAIRED_PAD, /* pad pages fill its cells before a page is done */
+    PAIRED_PAD, /* pads fill its cells before a program ends */
     PAIRED_BACKUP, /* a page is copied before the next page in its cells */
     PAIRED_PLP,    /* stored energy ends the program (plp_bytes) */
     PAIRED__COUNT
 } ScarpPaired;
 
-/* slc.full: where the host's pages go when the SLC cache is full. */
+/* slc.full: what becomes of the host's pages when the SLC cache is full. */
 typedef enum {
-    SLC_DIRECT, /* to blocks of the real mode */
+    SLC_DIRECT, /* they go to blocks outside the cache */
     SLC_FOLD,   /* they wait until a fold has made room in the cache */
     SLC_FULL__COUNT
 } ScarpSlcFull;
 
-/* ftl.mapping; map/mapping.c says what each one does. */
+/* ftl.mapping; map/mapping.c describes each value. */
 typedef enum {
     MAPPING_PAGE,
     MAPPING_DEMAND,
@@ -71,23 +71,24 @@ typedef struct {
     uint64_t pages_per_block;
     uint64_t page_bytes;
     /*
-     * [timing] Times of a page read (tR) and of a page program (tPROG). Either
-     * one value for all pages, or one for each bit of a cell: LSB, CSB, MSB
-     * page. read_ns[SCARP_LIST_COUNT] tells how many values there are.
+     * [timing] Times of a page read (tR) and of a page program (tPROG). A list
+     * has one value for all pages, or one value for each bit of a cell: LSB,
+     * CSB, MSB page. read_ns[SCARP_LIST_COUNT] and program_ns[SCARP_LIST_COUNT]
+     * are the numbers of values.
      */
     uint64_t read_ns[SCARP_LIST];
     uint64_t program_ns[SCARP_LIST];
     uint64_t erase_ns;     /* tBERS */
     uint64_t command_ns;   /* command and address cycles on the channel */
     uint64_t channel_mts;  /* 10^6 bytes a second on an 8-bit bus */
-    /* times of a block in SLC mode (group slc); 0 without such blocks */
+    /* times of a block in SLC mode; 0 without an SLC cache */
     uint64_t slc_read_ns, slc_program_ns, slc_erase_ns;
     /* [nand] Switches are 0 or 1. */
     uint64_t cell_bits;         /* bits of a cell: 1 SLC, 2 MLC, 3 TLC, 4 QLC */
     uint64_t layers; /* tR, tPROG change linearly over a block's layers */
     uint64_t layer_fastest_permille; /* factor of the first layer's times */
     uint64_t layer_slowest_permille; /* factor of the last layer's times */
-    /* commands of the host on planes of a die run together */
+    /* host commands on several planes of a die run together */
     uint64_t multiplane;
     uint64_t cache;             /* cache read and cache program */
     /* GC moves pages inside a plane, without transfers */
@@ -95,17 +96,17 @@ typedef struct {
     uint64_t suspend_program;   /* a host read suspends a program */
     uint64_t suspend_erase;     /* a host read suspends an erase */
     uint64_t suspend_limit;     /* suspends of one program or erase, at most */
-    uint64_t suspend_min_ns;    /* with less time left, no suspend */
+    uint64_t suspend_min_ns;    /* no suspend if less time is left */
     uint64_t suspend_ns;        /* from the suspend until a read can begin */
     uint64_t resume_ns;         /* from the resume until the array works */
     uint64_t bad_blocks_permille; /* bad from the start, drawn by the seed */
     uint64_t endurance_erases;  /* erases until a block goes bad; 0: never */
-    /* the power may fail; cells keep their states */
+    /* the power may fail; cells then keep their states */
     uint64_t power_cuts;
     /* [controller] */
-    uint64_t firmware_ns;  /* per command; commands do not wait here */
+    uint64_t firmware_ns;  /* delay of each command; commands do not queue */
     uint64_t link_mbs;     /* host link, 10^6 bytes a second, each direction */
-    uint64_t pcie_generation; /* give link_mbs, if not 0 */
+    uint64_t pcie_generation; /* gives link_mbs with pcie_lanes, if not 0 */
     uint64_t pcie_lanes;
     /*
      * Deadlines of commands with an access latency (a hint of NVMe), in us; 0:
@@ -128,26 +129,26 @@ typedef struct {
     uint64_t parity_width;   /* pages of a stripe with its parity; 0: none */
     uint64_t parity_stripes; /* stripes with parity in RAM, at most */
     uint64_t mapping;          /* ScarpMappingKind */
-    uint64_t map_cache_bytes;  /* demand: RAM for entries; 0: a default */
+    uint64_t map_cache_bytes;  /* demand: RAM for entries; 0: the default */
     /* pages from one checkpoint to the next; 0: none */
     uint64_t checkpoint_pages;
     uint64_t log_blocks;       /* log blocks of a plane; 0: all spare blocks */
     uint64_t superblock_blocks; /* logical blocks in a superblock */
     char allocation[8]; /* an order of c, w, d, p; or "dynamic" */
     /* [gc] */
-    /* a plane with at most this many free blocks collects */
+    /* a plane with this many free blocks, or fewer, collects */
     uint64_t trigger_free_blocks;
     uint64_t separate_active_block;
-    /* blocks with equally few valid units to compare */
+    /* how many blocks with equally few valid units are compared */
     uint64_t victim_candidates;
     /* an idle plane with fewer free blocks collects; 0: off */
     uint64_t background_free_blocks;
-    uint64_t wear_spread_erases;  /* greater differences level wear; 0: off */
+    uint64_t wear_spread_erases;  /* wear levelling above this spread; 0: off */
     uint64_t after_reads; /* no collection begins while a read is next */
     /*
-     * [slc] The SLC cache: blocks that have one bit in a cell, and take the
-     * host's writes. On a drive without an SLC cache (scarp_has_slc()) all
-     * these keys are 0, but slc_fold_planes is 1.
+     * [slc] The SLC cache: blocks that store one bit in a cell, and take the
+     * host's writes. Without an SLC cache (scarp_has_slc() is false)
+     * slc_fold_planes is 1, and the other keys are 0.
      */
     uint64_t slc_static_blocks; /* blocks of a plane that are SLC for ever */
     uint64_t slc_dynamic;     /* free blocks are opened in SLC mode, too */
@@ -157,8 +158,9 @@ typedef struct {
     uint64_t slc_keep_blocks; /* blocks of a plane left unfolded when idle */
     uint64_t slc_fold_planes; /* planes of a die that fold at once */
     /*
-     * [lie] Deliberate faults: with 1 the drive breaks a promise, to test
-     * whether checks after a power cut notice it (docs/powercut.md).
+     * [lie] Deliberate faults. With 1 the drive breaks a promise, so that tests
+     * can show that checks after a power cut notice the fault
+     * (docs/powercut.md).
      */
     uint64_t flush_ignored;       /* a flush completes at once */
     uint64_t fua_ignored;         /* a write with FUA completes when buffered */
@@ -167,14 +169,14 @@ typedef struct {
     uint64_t unserialised;        /* versions have 8 bits */
     /* recovery ignores records of deallocations */
     uint64_t deallocation_undone;
-    /* recovery reads no checkpoint, only later pages */
+    /* recovery ignores checkpoints, and reads later pages only */
     uint64_t no_checkpoint;
 } ScarpDescription;
 
 /*
- * Returns how many blocks of a plane are set apart for recovery after a power
- * cut: 1 if power may fail. GC may be filling the plane's last free block when
- * power fails, and recovery needs an empty block to copy to.
+ * Returns how many blocks of a plane are reserved for recovery after a power
+ * cut: 1 if power may fail. Power may fail while GC fills the plane's last free
+ * block, and recovery needs an empty block to copy to.
  */
 static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
 {
@@ -182,8 +184,8 @@ static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
 }
 
 /*
- * Returns how many blocks of a plane must be left over beside its data: the
- * trigger's free blocks, the open blocks of the streams and of GC, an aligned
+ * Returns how many blocks of a plane must remain beside its data:
+ * gc.trigger_free_blocks, the open blocks of the streams and of GC, an aligned
  * block (WRITE_ALIGNED), and recovery's block.
  */
 static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
@@ -198,8 +200,8 @@ static inline bool scarp_has_slc(const ScarpDescription *d)
 }
 
 /*
- * Returns how many dynamic SLC blocks of a plane may be neither free nor worth
- * a collection: the open block of each stream.
+ * Returns how many dynamic SLC blocks of a plane can be neither free nor worth
+ * a collection. These are the open blocks, one for each stream.
  */
 static inline uint64_t scarp_slc_open_blocks(const ScarpDescription *d)
 {
@@ -207,7 +209,7 @@ static inline uint64_t scarp_slc_open_blocks(const ScarpDescription *d)
 }
 
 /*
- * Returns how many blocks a plane must have to spare for an SLC cache, beside
+ * Returns how many blocks a plane with an SLC cache must have to spare, beside
  * scarp_reserved_blocks() and its static blocks. core/spare.c says why.
  */
 static inline uint64_t scarp_slc_spare_blocks(const ScarpDescription *d)
@@ -219,7 +221,7 @@ static inline uint64_t scarp_slc_spare_blocks(const ScarpDescription *d)
  * Returns how many invalid pages a block must have to be worth a collection.
  * With ftl.paired_pages=pad GC may have to fill the cells of its last copy with
  * up to cell_bits - 1 pad pages, so a victim needs cell_bits invalid pages.
- * Without it one invalid page is enough.
+ * Otherwise one invalid page is enough.
  */
 static inline uint64_t scarp_gain_pages(const ScarpDescription *d)
 {
@@ -229,7 +231,7 @@ static inline uint64_t scarp_gain_pages(const ScarpDescription *d)
 /*
  * Returns how many blocks of a plane are for translation units (parts of the
  * mapping) alone; 0 without ftl.mapping=demand. core/spare.c explains this
- * function and the four that follow.
+ * function and the next four.
  */
 uint64_t scarp_translation_blocks(const ScarpDescription *d);
 /*
@@ -241,7 +243,7 @@ uint64_t scarp_plane_pages(const ScarpDescription *d);
 uint64_t scarp_bad_blocks(const ScarpDescription *d);
 /*
  * Returns how many blocks of a plane may be empty or partly written while a
- * host write waits for GC. GC cannot choose these as victims.
+ * host write waits for GC. GC cannot choose such blocks as victims.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d);
 /*
@@ -251,20 +253,24 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d);
 uint64_t scarp_needed_blocks(const ScarpDescription *d);
 
 /*
- * Reads the .ini file `path`, replaces values by overrides
+ * Reads the .ini file `path`, replaces values by `overrides`
  * ("group.key=value,…", or NULL), and checks that the values can work together.
- * Returns false, with *error set, if not; the message names the key.
+ * Returns false, with *error set, if a value is wrong. The message names the
+ * key.
  */
 bool scarp_description_load(ScarpDescription *desc, const char *path,
                             const char *overrides, GError **error);
 /*
- * Does the same with text that is in memory already. Error messages use `name`
- * as the file's name.
+ * Works like scarp_description_load(), but on text that is in memory. Error
+ * messages use `name` as the file's name.
  */
 bool scarp_description_parse(ScarpDescription *desc, const char *text,
                              const char *name, const char *overrides,
                              GError **error);
-/* Returns the description as text, with each key; g_free() it. */
+/*
+ * Returns the description as text, with every key. The caller frees it with
+ * g_free().
+ */
 char *scarp_description_text(const ScarpDescription *desc);
 
 #endif /* SCARP_DESCRIPTION_H */

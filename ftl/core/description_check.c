@@ -32,7 +32,8 @@ static bool check_list(const char *name, const uint64_t *values,
 
 /*
  * Checks the keys that go with ftl.parity_width. Parity covers whole pages,
- * each on a die of its own, so units must be pages and ftl.allocation an order.
+ * each on a die of its own. So a unit must be a page, and ftl.allocation an
+ * order such as cwdp.
  */
 static bool check_parity(const ScarpDescription *d, GError **error)
 {
@@ -68,8 +69,8 @@ static bool check_parity(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Checks that a key which means something only with some values of ftl.mapping
- * is 0 with the others.
+ * Checks that each key which belongs to some mappings only is 0 with any other
+ * ftl.mapping.
  */
 static bool check_mapping(const ScarpDescription *d, GError **error)
 {
@@ -111,13 +112,14 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
     uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
     uint64_t bad = d->blocks_per_plane * d->bad_blocks_permille / 1000;
     /*
-     * Blocks of a plane that can be log blocks: all but the bad ones, those of
-     * the data, the free block that a full merge copies to, and recovery's.
+     * Blocks of a plane that can be log blocks: all blocks except bad ones,
+     * those for the data, the free block that a full merge copies to, and
+     * recovery's block.
      */
     uint64_t room = d->blocks_per_plane -
                     MIN(d->blocks_per_plane,
                         bad + groups + 1 + scarp_recovery_blocks(d));
-    /* FAST needs a log block for sequential writes, and a shared one */
+    /* FAST needs a log block for sequential writes, and a shared log block */
     uint64_t least = d->mapping == MAPPING_FAST ? 2 : 1;
     const struct {
         const char *name;
@@ -150,8 +152,8 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
         return false;
     }
     /*
-     * If there is room for fewer than `least` log blocks,
-     * check_over_provisioning() refuses the drive, and can say why.
+     * If the plane has room for fewer than `least` log blocks,
+     * check_over_provisioning() refuses the drive with a better message.
      */
     if (d->log_blocks && room >= least &&
         (d->log_blocks < least || d->log_blocks > room)) {
@@ -167,7 +169,8 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
 
 /*
  * Checks the keys of a drive with ftl.mapping=demand, which writes parts of the
- * mapping to flash: no parity, and a stream must be left for these parts.
+ * mapping to flash: the drive has no parity, and the host's streams leave a
+ * stream for these parts.
  */
 static bool check_demand(const ScarpDescription *d, GError **error)
 {
@@ -192,7 +195,10 @@ static bool check_demand(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* Returns the words for the blocks that an SLC cache needs, or "". */
+/*
+ * Returns the part of an error message about the blocks that an SLC cache
+ * needs; "" without an SLC cache.
+ */
 static const char *for_slc(const ScarpDescription *d)
 {
     return !scarp_has_slc(d) ? ""
@@ -236,7 +242,7 @@ static bool check_over_provisioning(const ScarpDescription *d, GError **error)
     return false;
 }
 
-/* Checks that each plane has the blocks that it needs beside its bad blocks. */
+/* Checks that each plane has enough blocks without its bad blocks. */
 static bool check_bad_blocks(const ScarpDescription *d, GError **error)
 {
     uint64_t good = d->blocks_per_plane - scarp_bad_blocks(d);
@@ -282,8 +288,8 @@ static bool check_unused(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Refuses a key of [lie], a deliberate fault, that could do no harm on such a
- * drive. A test of the fault would then test nothing.
+ * Refuses a key of [lie], a deliberate fault, on a drive where the fault could
+ * do no harm. A test of the fault would then test nothing.
  */
 static bool check_lies(const ScarpDescription *d, GError **error)
 {
@@ -320,7 +326,7 @@ static bool check_lies(const ScarpDescription *d, GError **error)
     return true;
 }
 
-/* Returns why the drive cannot have ftl.paired_pages=pad, or NULL if it can. */
+/* Returns why the drive cannot have ftl.paired_pages=pad. NULL: it can. */
 static const char *against_padding(const ScarpDescription *d)
 {
     if (d->plp_bytes) {
@@ -345,8 +351,8 @@ static const char *against_padding(const ScarpDescription *d)
 }
 
 /*
- * Checks that a drive whose cells have several pages says how an earlier page
- * survives a later program that is cut short.
+ * Checks that a drive with several pages in a cell says how an earlier page
+ * survives when a later program of its cells is cut short.
  */
 static bool check_paired(const ScarpDescription *d, GError **error)
 {

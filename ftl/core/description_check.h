@@ -16,8 +16,8 @@ extern const char *const scarp_paired_names[PAIRED__COUNT];
 extern const char *const scarp_slc_full_names[SLC_FULL__COUNT];
 
 /*
- * True when the values can work together. False, with *error set: its line
- * names the key that cannot, and why.
+ * True when the values can work together. Otherwise *error names the key that
+ * is wrong, and says why.
  */
 bool scarp_description_check(const ScarpDescription *d, GError **error);
 /* Checks the keys of the SLC cache (core/description_slc.c). */

@@ -17,7 +17,7 @@ static bool refuse(GError **error, const char *name, uint64_t value,
     return false;
 }
 
-/* Refuses keys of a cache on a drive that has none. */
+/* Refuses keys of the SLC cache on a drive without an SLC cache. */
 static bool check_without(const ScarpDescription *d, GError **error)
 {
     const struct {
@@ -82,7 +82,7 @@ static bool check_drive(const ScarpDescription *d, GError **error)
 }
 
 /*
- * With slc.full=fold a write waits for an SLC block of its stream: checks that
+ * With slc.full=fold a write waits for an SLC block of its stream. Checks that
  * the cache can have a block for each stream, so that no write waits for ever.
  */
 static bool check_fold(const ScarpDescription *d, GError **error)

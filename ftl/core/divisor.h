@@ -1,6 +1,7 @@
 /*
- * Division by a number that does not change while the drive exists, as a
- * multiplication: addresses are divided many times for each flash command.
+ * Division by a number that does not change while the drive exists, done as a
+ * multiplication, because addresses are divided many times for each flash
+ * command.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,13 +20,13 @@ static inline ScarpDivisor scarp_divisor(uint32_t divisor)
 }
 
 /*
- * Returns n / divisor, rounded down, exactly for every n. n + 1 is multiplied
- * instead of n because the reciprocal is rounded down: with n alone, n =
- * divisor would give 0.
+ * Returns n / divisor, rounded down, exactly for every n. Not n but n + 1 is
+ * multiplied, because the reciprocal is rounded down: with n alone, n = divisor
+ * would give 0.
  *
- * For the right quotient q, (n + 1) / divisor lies from q + 1 / divisor to q +
- * 1. The rounded reciprocal takes off more than 0 and at most 2^-32, so the
- * result is below q + 1 and not below q.
+ * With the exact quotient q, (n + 1) / divisor is from q + 1 / divisor up to q
+ * + 1. The rounded reciprocal makes the result smaller, by more than 0 and at
+ * most 2^-32. So the result is at least q and less than q + 1.
  */
 static inline uint32_t scarp_divide(uint32_t n, ScarpDivisor by)
 {

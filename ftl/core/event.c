@@ -1,6 +1,6 @@
 /*
- * The queue of events: lanes for events that come in order, and a winner tree
- * for the others (core/event.h).
+ * The queue of events: lanes (lists) for events that come in order, and a
+ * winner tree for the others (core/event.h).
  *
  * Comparisons are written as choices or masks, not as branches, because a
  * processor cannot predict which event is earlier.
@@ -12,7 +12,7 @@
 #define NONE UINT32_MAX
 #define NOWHERE SCARP_HEAD__COUNT
 
-/* The two halves of events->head[]: those of lanes, and the rest. */
+/* The two halves of events->head[]: the heads of lanes, and all other heads. */
 enum { LANES, OTHERS };
 
 static inline ScarpEventKey key_of(int64_t time_ns, uint64_t seq)
@@ -52,8 +52,8 @@ static inline void clear_any(ScarpEvents *events, uint32_t head)
 }
 
 /*
- * Returns the head that was set first of all heads whose time is the one in
- * `value`. Equal times are common: when one die's transfer ends, another's
+ * Returns the head that was set first among all heads with the time in `value`.
+ * Equal times are common: when one die's transfer ends, another die's transfer
  * begins on the same channel.
  */
 static inline uint32_t first_set(const ScarpEvents *events, uint64_t value)
@@ -111,7 +111,7 @@ void scarp_events_init(ScarpEvents *events, uint32_t n_far)
         events->lane_first[i] = events->lane_last[i] = NONE;
     }
     for (uint32_t i = n - 1; i >= 1; i--) {
-        /* no source has an event yet, so any child may be the winner */
+        /* no source has an event yet, so any leaf may be the winner */
         events->winner[i] = i >= n / 2 ? (i - n / 2) * 2
                                        : events->winner[2 * i];
     }
@@ -131,7 +131,9 @@ void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns)
         return;
     }
     if (events->head[SCARP_HEAD_NEAR + near] == events->least_of[OTHERS]) {
-        /* this head was the least of its half, which its new time may change */
+        /*
+         * the head was the least of its half, and its new time may be greater
+         */
         clear_head(events, OTHERS, SCARP_HEAD_NEAR + near);
     }
     set_head(events, OTHERS, SCARP_HEAD_NEAR + near, time_ns,
@@ -169,8 +171,8 @@ static void set_leaf(ScarpEvents *events, uint32_t source, ScarpEventKey key)
 }
 
 /*
- * Makes the event of source `next` the first of the lane. The caller has taken
- * the lane's old first event and cleared its head.
+ * Makes the event of the source `next` the first of the lane. The caller has
+ * taken the lane's old first event and cleared its head.
  */
 static inline void behead(ScarpEvents *events, uint32_t lane, uint32_t next)
 {

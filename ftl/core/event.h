@@ -36,7 +36,7 @@ enum {
 G_STATIC_ASSERT(SCARP_HEAD__COUNT == 8);
 /*
  * The lanes are the first four of the eight heads. When a head loses its event,
- * only the four heads of its half are compared to find the next least.
+ * only the four heads of its half are compared to find the new least head.
  */
 #define SCARP_HEAD_HALF 4
 G_STATIC_ASSERT(SCARP_EVENTS_LANES == SCARP_HEAD_HALF);
@@ -49,36 +49,36 @@ G_STATIC_ASSERT(SCARP_EVENTS_LANES == SCARP_HEAD_HALF);
 typedef unsigned __int128 ScarpEventKey;
 
 typedef struct {
-    int64_t time_ns;     /* of an event in a lane */
-    uint64_t seq;        /* of an event in a lane */
-    uint32_t next, prev; /* sources in the lane; UINT32_MAX: none */
+    int64_t time_ns;     /* time of an event in a lane */
+    uint64_t seq;        /* order of an event in a lane */
+    uint32_t next, prev; /* neighbours in the lane; UINT32_MAX: none */
     uint32_t place;      /* lane, tree, or SCARP_HEAD__COUNT: no event */
 } ScarpEvent;
 
 typedef struct {
     /*
-     * Each head's time × 8 + the head's number, so that the least value tells
-     * time and head of the next event. UINT64_MAX: the head has no event. Of
-     * heads with equal times scarp_events_take() finds the one that was set
-     * first.
+     * Each head's time × 8 + the head's number, so that the least value gives
+     * both the time and the head of the next event. UINT64_MAX: the head has no
+     * event. Of heads with equal times, scarp_events_take() finds the head that
+     * was set first.
      */
     uint64_t head[SCARP_HEAD__COUNT];
-    uint64_t least_of[2]; /* the least head of each half */
+    uint64_t least_of[2]; /* the least value of each half of `head` */
     uint64_t head_seq[SCARP_HEAD__COUNT];
     uint64_t next_seq;
     uint32_t n_far;
     uint32_t lane_first[SCARP_EVENTS_LANES], lane_last[SCARP_EVENTS_LANES];
     ScarpEvent *event;   /* [n_far] */
-    uint32_t n_leaves;   /* power of two: n_far, rounded up */
+    uint32_t n_leaves;   /* n_far, rounded up to a power of two */
     uint32_t *winner;    /* [n_leaves]; winner[1]: the tree's next source */
     ScarpEventKey *leaf; /* [n_leaves]: the source's event */
 } ScarpEvents;
 
 /*
- * Makes a queue for two kinds of sources: n_far sources (channels, dies,
- * timers), numbered from 0 to n_far - 1, and the near sources, which are the
- * few stages that every NVMe command passes. Near sources are numbered from 0
- * on by themselves.
+ * Makes a queue for two kinds of sources. The n_far sources (channels, dies,
+ * timers) have the numbers from 0 to n_far - 1. The near sources, the few
+ * stages that every NVMe command passes, have numbers of their own, which begin
+ * at 0, too.
  */
 void scarp_events_init(ScarpEvents *events, uint32_t n_far);
 void scarp_events_clear(ScarpEvents *events);
@@ -91,7 +91,7 @@ void scarp_events_set(ScarpEvents *events, uint32_t source, int64_t time_ns);
 void scarp_events_set_near(ScarpEvents *events, uint32_t near, int64_t time_ns);
 /*
  * Sets the time of the source's event, and appends the event to a lane. An
- * event that comes before the last one of the lane goes into the tree, which
+ * event earlier than the lane's last event goes into the tree instead, which
  * takes longer.
  */
 void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
@@ -99,8 +99,8 @@ void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
 
 /*
  * Takes the next event, which must exist, and returns the number of its head.
- * The head of a near source tells the event's source. For a lane or the tree
- * the caller calls scarp_events_lane_taken() or scarp_events_tree_taken(),
+ * The head of a near source gives the event's source. For a lane or the tree
+ * the caller then calls scarp_events_lane_taken() or scarp_events_tree_taken(),
  * which returns the source.
  */
 uint32_t scarp_events_take(ScarpEvents *events);

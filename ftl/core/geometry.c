@@ -34,17 +34,16 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.static_blocks = d->slc_static_blocks;
     geo.translation_shift = geo.unit_shift -
                             __builtin_ctz(SCARP_MAP_ENTRY_BYTES);
-    /*
-     * each plane has equally many units, so that striping fills all planes
-     * evenly
-     */
+    /* all planes have equally many units, so that striping fills them evenly */
     geo.mapped_units = scarp_plane_pages(d) * geo.n_planes *
                        geo.units_per_page;
     geo.logical_units = geo.mapped_units;
     if (d->parity_width) {
         geo.logical_units -= geo.mapped_units / d->parity_width;
     }
-    /* a record holds 8 bytes for each of its units: when it was deallocated */
+    /*
+     * a record has 8 bytes for each of its units: when the unit was deallocated
+     */
     geo.record_lpns = geo.unit_bytes / sizeof(uint64_t);
     if (d->recovery == RECOVERY_ALL) {
         geo.logical_units -= (geo.mapped_units + geo.record_lpns) /
@@ -54,7 +53,7 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     if (geo.translation_blocks) {
         geo.mapped_units += ((geo.logical_units - 1) >> geo.translation_shift) +
                             1;
-        /* the last translation unit tells which checkpoint is whole */
+        /* the last translation unit says which checkpoint is complete */
         geo.mapped_units += d->checkpoint_pages != 0;
     }
     return geo;

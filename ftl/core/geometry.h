@@ -23,21 +23,21 @@ typedef struct {
     uint32_t units_per_page, units_per_block, units_per_plane, unit_bytes;
     uint32_t logical_units; /* units that the host may address */
     /*
-     * Number of all LPNs. The host's units come first, then parity pages or
+     * The number of all LPNs. The host's units come first, then parity pages or
      * records of deallocations, then translation units (parts of the mapping).
-     * With ftl.checkpoint_pages the last one tells which checkpoint is
-     * complete.
+     * With ftl.checkpoint_pages the last translation unit says which checkpoint
+     * is complete.
      */
     uint32_t mapped_units;
-    uint32_t record_lpns; /* units whose deallocations one record tells */
+    uint32_t record_lpns; /* units whose deallocations a record can hold */
     uint32_t first_translation_unit; /* mapped_units if there are none */
     uint32_t translation_blocks; /* of a plane, for translation units alone */
-    uint32_t recovery_blocks;        /* of a plane, for recovery alone */
+    uint32_t recovery_blocks;        /* blocks of a plane for recovery alone */
     uint32_t kept_blocks;            /* translation_blocks + recovery_blocks */
     uint32_t translation_shift; /* log2 of a translation unit's entries */
     uint32_t gain_units; /* invalid units that a victim must have */
-    uint32_t not_full_blocks; /* of a plane: scarp_blocks_not_full() */
-    uint32_t slc_pages; /* of a block in SLC mode; 0: no SLC cache */
+    uint32_t not_full_blocks; /* scarp_blocks_not_full(), of a plane */
+    uint32_t slc_pages; /* pages of a block in SLC mode; 0: no SLC cache */
     uint32_t static_blocks; /* of a plane, in SLC mode for ever */
     uint32_t unit_shift, page_shift; /* log2 of unit_bytes, units_per_page */
     ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,

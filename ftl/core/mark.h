@@ -1,7 +1,7 @@
 /*
  * Marks count how often a drive meets rare states, so that tests can see which
- * of them they have reached. scarp_mark(drive, name) counts the state that
- * ftl/marks.h lists under this name; scarp_mark_if() counts it if a condition
+ * rare states they have reached. scarp_mark(drive, name) counts the state that
+ * ftl/marks.h lists under this name. scarp_mark_if() counts it if a condition
  * holds.
  *
  * In a build without SCARP_CHECKED a mark is no code at all, and its condition
@@ -16,8 +16,8 @@
 
 #ifdef SCARP_CHECKED
 /*
- * Counts a mark. drive is const here because functions that change nothing set
- * marks, too. The cast is safe: the engine never reads a mark.
+ * Counts a mark. `drive` is const because functions that change nothing set
+ * marks, too. The cast is safe, as the engine never reads a mark.
  */
 static inline void scarp_mark_at(const ScarpDrive *drive, unsigned mark,
                                  bool is)

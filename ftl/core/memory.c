@@ -1,7 +1,7 @@
 /*
- * Memory for tables that are looked up at random. It is on huge pages where the
- * system has them: on ordinary pages most look-ups would miss the TLB as well
- * as the cache.
+ * Memory for tables that are looked up at random. The tables are on huge pages
+ * where the system has them: on ordinary pages most look-ups would miss the TLB
+ * as well as the cache.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -38,7 +38,7 @@ void *scarp_table_new(uint64_t bytes)
     if (table) {
         /*
          * The result does not matter: without huge pages the table is slower,
-         * not wrong.
+         * but works.
          */
         madvise(table, whole, MADV_HUGEPAGE);
     }

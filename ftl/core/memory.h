@@ -12,31 +12,31 @@
 
 /*
  * Returns uninitialised memory for a table, aligned to a line of the
- * processor's cache. NULL if there is not enough memory.
+ * processor's cache. NULL: there is not enough memory.
  */
 void *scarp_table_new(uint64_t bytes);
 /*
- * Returns a table of zeroes, for small tables: the program ends if there is not
- * enough memory.
+ * Returns a small table of zeroes. The program ends if there is not enough
+ * memory.
  */
 void *scarp_table_zeroed(uint64_t bytes);
 /*
- * Returns a table of n entries that are all SCARP_NONE. NULL, with *error set,
- * if there is not enough memory.
+ * Returns a table of n entries that are all SCARP_NONE. Returns NULL, with
+ * *error set, if there is not enough memory.
  */
 uint32_t *scarp_table_none(uint64_t n, GError **error);
 void scarp_table_free(void *table);
 
 /*
  * Returns how much physical memory this computer has. Linux may grant a process
- * more than that (overcommitment), but kills a process that uses more.
+ * more (overcommitment), but kills a process that uses more.
  */
 uint64_t scarp_memory_physical_bytes(void);
 
 /*
- * Sets `bytes` bytes at what to zero, 64 at a time. Compilers turn a longer
- * memset() into rep stos, which takes some 30 cycles to start; 64 bytes become
- * plain stores.
+ * Sets the `bytes` bytes at `what` to zero, 64 at a time. Compilers turn a
+ * longer memset() into rep stos, which takes some 30 cycles to start; 64 bytes
+ * become plain stores.
  */
 static inline void scarp_clear(void *what, size_t bytes)
 {

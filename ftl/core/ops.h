@@ -20,7 +20,9 @@ static inline int64_t scarp_time_ns(const ScarpDrive *drive)
     return drive->core.now_ns;
 }
 
-/* Moves the clock on to time_ns. No event may be pending before that. */
+/*
+ * Moves the clock on to time_ns. No event may be pending for an earlier time.
+ */
 static inline void scarp_time_set(ScarpDrive *drive, int64_t time_ns)
 {
     drive->core.now_ns = time_ns;
@@ -50,7 +52,9 @@ static inline uint64_t scarp_next_seq(ScarpDrive *drive)
     return drive->core.next_seq++;
 }
 
-/* Makes the next sequence number seq, unless it is higher already. */
+/*
+ * Makes `seq` the next sequence number, unless the next one is higher already.
+ */
 static inline void scarp_seq_at_least(ScarpDrive *drive, uint64_t seq)
 {
     drive->core.next_seq = MAX(drive->core.next_seq, seq);
@@ -79,8 +83,8 @@ static inline uint32_t scarp_policy_random_below(ScarpDrive *drive, uint64_t n)
 }
 
 /*
- * Called when an invariant of the engine (a law) turns out not to hold. Marks
- * the drive as broken: from now on every command fails.
+ * Called when an invariant of the engine (a law) turns out to be broken. From
+ * now on every command of the drive fails.
  */
 static inline void scarp_law_broken(ScarpDrive *drive)
 {
@@ -88,8 +92,8 @@ static inline void scarp_law_broken(ScarpDrive *drive)
 }
 
 /*
- * Sets *error to "what where: is …, should be …" for a law that does not hold,
- * and returns false (core/law.c).
+ * Sets *error to "what where: is …, should be …" for a broken law (an
+ * invariant), and returns false (core/law.c).
  */
 bool scarp_law_differs(GError **error, const char *what, uint64_t where,
                        uint64_t is, uint64_t should);
@@ -100,8 +104,8 @@ static inline bool scarp_is_broken(const ScarpDrive *drive)
 }
 
 /*
- * Returns the number of NVMe commands that are dispatched and have not ended.
- * hil counts them.
+ * Returns the number of NVMe commands that were dispatched and have not ended.
+ * hil keeps the count.
  */
 static inline uint32_t scarp_in_device(const ScarpDrive *drive)
 {
@@ -114,7 +118,8 @@ static inline void scarp_in_device_change(ScarpDrive *drive, int change)
 }
 
 /*
- * Returns a drive of which only desc, geo and store_data are set; g_free() it.
+ * Returns a drive of which only `desc`, `geo` and `store_data` are set. The
+ * caller frees it with g_free().
  */
 ScarpDrive *scarp_core_new(const ScarpDescription *desc,
                            const ScarpConfig *config);
@@ -123,14 +128,14 @@ bool scarp_core_init(ScarpDrive *drive, const ScarpConfig *config,
 void scarp_core_clear(ScarpDrive *drive);
 /*
  * Sets core's state to the values of an image. The image's state of the random
- * generator, `random`, is used only if the drive has the same seed: with
+ * generator, `random`, is used only if the drive has the image's seed: with
  * another seed the user wants other random numbers.
  */
 void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
                      uint64_t seed, uint64_t random);
 /*
- * Called at a power cut: copies time, sequence numbers and marks from the drive
- * whose power failed to the new drive that gets its flash.
+ * Called at a power cut: copies the time, the sequence numbers and the marks
+ * from the drive whose power failed to the new drive that gets its flash.
  */
 void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to);
 #ifdef SCARP_CHECKED
@@ -196,8 +201,8 @@ static inline uint32_t scarp_ppn_page(const ScarpDrive *drive, uint32_t ppn)
 }
 
 /*
- * Returns the first plane of the die. Its planes have consecutive numbers,
- * desc.planes_per_die of them.
+ * Returns the first of the die's desc.planes_per_die planes, which have
+ * consecutive numbers.
  */
 static inline uint32_t scarp_die_plane(const ScarpDrive *drive, uint32_t die)
 {
@@ -228,8 +233,8 @@ static inline uint32_t scarp_timer_source(const ScarpDrive *drive,
 }
 
 /*
- * Returns the timer at which gc ends a hold: while a hold lasts, no collection
- * begins.
+ * Returns the source of the event that ends a hold. While a hold lasts, no
+ * collection begins by itself.
  */
 static inline uint32_t scarp_hold_source(const ScarpDrive *drive)
 {
@@ -237,8 +242,8 @@ static inline uint32_t scarp_hold_source(const ScarpDrive *drive)
 }
 
 /*
- * Returns the timer at which idle dies fold blocks of the SLC cache. Only
- * drives with such a cache have it.
+ * Returns the source of the event at which idle dies fold blocks of the SLC
+ * cache. Only drives with an SLC cache have this source.
  */
 static inline uint32_t scarp_fold_source(const ScarpDrive *drive)
 {
@@ -289,7 +294,7 @@ static inline bool scarp_event_until(const ScarpDrive *drive, int64_t time_ns)
 /*
  * Takes the next event, which must exist, and sets the clock to its time.
  * Returns true if *source is a near source (a stage of host commands), and
- * false if it is a channel, a die or a timer.
+ * false if *source is a channel, a die or a timer.
  */
 static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
 {
@@ -311,7 +316,7 @@ static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
 }
 
 /*
- * Sets the timer of a scheme's axis: the axis's policy is called once, at
+ * Sets the timer of a scheme's axis. The policy on this axis is called once, at
  * time_ns.
  */
 static inline void scarp_timer_set(ScarpDrive *drive, ScarpAxis axis,

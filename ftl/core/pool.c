@@ -1,12 +1,13 @@
 /*
- * Pools of records of one size: memory for a chunk of records at a time.
+ * Pools of records of one size. Memory is allocated for a chunk of records at a
+ * time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "core/pool.h"
 #include "core/memory.h"
 
-#define CHUNK 256 /* records */
+#define CHUNK 256 /* records in a chunk */
 
 void scarp_pool_init(ScarpPool *pool, size_t record_bytes)
 {

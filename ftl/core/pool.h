@@ -1,9 +1,9 @@
 /*
- * A pool of records of one size, such as flash commands. It grows to the
+ * A pool of records of one size, such as flash commands. A pool grows to the
  * largest number of records in use at once, and is freed as a whole.
  *
- * Each record must begin with a pointer. While a record is free, the pool
- * stores the link to the next free record there.
+ * Each record must begin with a pointer. While a record is free, this pointer
+ * links it to the next free record.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,8 +13,8 @@
 #include "scarp.h"
 
 typedef struct {
-    void *free;        /* the first of the free records */
-    size_t bytes;      /* a multiple or a part of a cache line */
+    void *free;        /* the first free record */
+    size_t bytes;      /* of a record: a multiple or a part of a cache line */
     GPtrArray *chunks;
 } ScarpPool;
 

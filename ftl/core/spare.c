@@ -1,7 +1,8 @@
 /*
- * How many blocks a plane needs beside those for its data, so that GC never
- * gets stuck, even when the host has filled the drive. A description that gives
- * a plane fewer is refused. docs/model.md derives these numbers in words.
+ * How many blocks a plane needs beside those for its data, so that GC always
+ * finds a victim, even when the host has filled the drive. A description that
+ * gives a plane fewer blocks is refused. docs/model.md derives these numbers in
+ * words.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,11 +14,12 @@ static uint64_t units_of_page(const ScarpDescription *d)
 }
 
 /*
- * Returns the blocks for translation units (parts of the mapping, written with
- * ftl.mapping=demand): room for one and a half times the translation units of a
- * plane, and two more blocks. In each block, units_of_page() - 1 units are not
- * counted: GC never collects a block that has fewer stale units than a page. Of
- * the two blocks, one is open for new units and one for units that GC moves.
+ * Returns the number of blocks for translation units (parts of the mapping,
+ * written with ftl.mapping=demand): room for one and a half times the
+ * translation units of a plane, and two more blocks, one open for new units and
+ * one open for units that GC moves. Not counted are units_of_page() - 1 units
+ * of each block: GC never collects a block with fewer stale units than a page
+ * has.
  */
 uint64_t scarp_translation_blocks(const ScarpDescription *d)
 {
@@ -51,10 +53,11 @@ uint64_t scarp_bad_blocks(const ScarpDescription *d)
 }
 
 /*
- * Returns how many blocks of a plane are free while a write of the host waits:
- * GC's one block while it waits for a collection; gc.trigger_free_blocks while
- * it waits for the fold of a static block (slc.full=fold); or else, until a
- * block can be opened in SLC mode, scarp_reserved_blocks().
+ * Returns how many blocks of a plane are free while a write of the host waits.
+ * A write that waits for a collection leaves GC's one block. With
+ * slc.full=fold, a write that waits for the fold of a static block leaves
+ * gc.trigger_free_blocks, and a write that waits until a block can be opened in
+ * SLC mode leaves scarp_reserved_blocks().
  */
 static uint64_t free_when_waiting(const ScarpDescription *d)
 {
@@ -64,10 +67,10 @@ static uint64_t free_when_waiting(const ScarpDescription *d)
 }
 
 /*
- * Returns how many blocks are empty or partly written when the plane collects:
- * free blocks, recovery's block, GC's open block, an aligned block (for
- * copies that several planes write in step), the open blocks of the other
- * streams, and each stream's open block of a dynamic SLC cache.
+ * Returns how many blocks are empty or partly written when the plane collects.
+ * These are the free blocks, recovery's block, GC's open block, an aligned
+ * block (for multi-plane programs), the open blocks of the other streams, and
+ * each stream's open block of a dynamic SLC cache.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 {
@@ -77,24 +80,24 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 }
 
 /*
- * An SLC cache never gets stuck, either:
- *
- * - Static blocks (slc.static_blocks) have no data of their own: the other
- *   blocks have room for all data that is in static blocks.
- * - A full dynamic SLC block holds the data of 1/cell_bits of a block. Its fold
- *   fills that part of GC's block, and frees a whole block. So the fold is
- *   always worth it, and a plane with such a block is never short of victims.
+ * A drive with an SLC cache always finds a victim, too:
+ * - Static blocks (slc.static_blocks) need no space for data: the other blocks
+ *   have room for all data that is in static blocks.
+ * - A full dynamic SLC block stores the data of 1/cell_bits of a block. Its
+ *   fold fills that part of GC's block, and frees a whole block. So the fold
+ *   always gains space, and a plane with such a block is never short of
+ *   victims.
  * - The fold of a static block frees no block that GC could use, and may open
  *   one. It begins only with more than gc.trigger_free_blocks free blocks, and
- *   the pages that it needs are promised to it, so that GC's last free block
- *   stays. GC can reach so many: scarp_slc_spare_blocks() counts one block
- *   beyond the trigger's.
+ *   the pages that it needs are reserved for it, so that GC's last free block
+ *   stays. GC can free so many blocks: scarp_slc_spare_blocks() counts one
+ *   block beyond the trigger's.
  * - With slc.full=fold a write waits until a block can be opened in SLC mode. A
  *   static block can be opened once one is folded: there are as many static
  *   blocks as streams, and the waiting stream has no open one. A dynamic block
  *   can be opened when more than scarp_reserved_blocks() blocks are free. GC
- *   and folds go on until then, and can reach that number: no block of the
- *   host's is open in the real mode, and scarp_slc_spare_blocks() counts the
+ *   and folds go on until then. They can free so many blocks, because the host
+ *   has no open block in the real mode, and scarp_slc_spare_blocks() counts the
  *   open SLC blocks of all streams.
  */
 uint64_t scarp_needed_blocks(const ScarpDescription *d)
@@ -105,9 +108,10 @@ uint64_t scarp_needed_blocks(const ScarpDescription *d)
     uint64_t least = (d->pages_per_block - scarp_gain_pages(d)) * page_units +
                      1;
     /*
-     * If `full` blocks are full, the plane has too little data to put `least`
-     * valid units into each, so GC finds a victim. One page more is counted,
-     * because a plane may get pages for which other planes have no room.
+     * With `full` full blocks, the plane has too little data to put `least`
+     * valid units into each of them, so GC finds a victim. One page more is
+     * counted, because a plane may get pages for which other planes have no
+     * room.
      */
     uint64_t full = (pages + 1) * page_units / least + 1;
 

@@ -2,11 +2,11 @@
  * core: the lowest directory of ftl/. It owns the clock and the pending events,
  * the sequence numbers, the random numbers of policies, and whether the drive
  * is broken (an invariant did not hold). All of ftl/ may read description.h and
- * geometry.h: facts about a drive that are fixed when it is made.
+ * geometry.h, which tell facts about a drive that never change.
  *
  * Other directories ask core for the time, for an event at a time, for the next
  * sequence number, for memory and pools. In checked builds core also counts
- * marks: rare states that a drive has met. core calls none of the others.
+ * marks: rare states that a drive has met. core calls no other directory.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,8 +23,8 @@
 
 typedef struct {
     ScarpEvents events;
-    int64_t now_ns;    /* of the last event or call */
-    int64_t past_ns;   /* drive's age when this clock began, from its image */
+    int64_t now_ns;    /* time of the last event or call */
+    int64_t past_ns;   /* drive's age, from its image, when this clock began */
     uint64_t next_seq; /* of NVMe commands, flash commands and units */
     uint64_t random;   /* state of the generator that policies share */
     uint64_t seed;
@@ -32,7 +32,7 @@ typedef struct {
     bool broken;
 #ifdef SCARP_CHECKED
     uint64_t marks[SCARP_MARK__COUNT]; /* how often each mark was met */
-    uint64_t laws_units; /* units of the drive, summed over the events */
+    uint64_t laws_units; /* units of the drive, times the events so far */
 #endif
 } ScarpCore;
 

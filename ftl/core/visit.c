@@ -102,9 +102,9 @@ void scarp_visit_u64s(ScarpVisit *visit, const char *name, uint64_t *values,
 }
 
 /*
- * Visits n 16-bit values as one piece of memory, because there may be more of
- * them than a small drive has other values: the scheme paragc saves a table of
- * many read counters.
+ * Visits n 16-bit values as one piece of memory, because they may outnumber all
+ * other values of a small drive: the scheme paragc saves a table of many read
+ * counters.
  */
 void scarp_visit_u16s(ScarpVisit *visit, const char *name, uint16_t *values,
                       size_t n)
