@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 import unittest
 from pathlib import Path
@@ -11,10 +12,33 @@ from types import TracebackType
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
 
+def _spent_s() -> float:
+    """The processor time of this process and of all that it has waited for."""
+    both = [resource.getrusage(x) for x in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(used.ru_utime + used.ru_stime for used in both)
+
+
 class TapResult(unittest.TestResult):
     """One line for each test, its trouble as comments under it."""
 
     number = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before_s = _spent_s()
+        self.spent: list[tuple[float, str]] = []
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        """The first test of a class answers for what the class has set up, too."""
+        super().stopTest(test)
+        now_s = _spent_s()
+        self.spent.append((now_s - self.before_s, test.id()))
+        self.before_s = now_s
+
+    def longest(self, number: int = 10) -> list[str]:
+        """Where to look if a suite takes too long, a line each."""
+        most = sorted(self.spent, reverse=True)[:number]
+        return [f"{seconds:7.1f} s of processor time  {name}" for seconds, name in most]
 
     def _line(self, test: unittest.TestCase, good: bool, note: str = "", text: str = "") -> None:
         self.number += 1
@@ -54,5 +78,6 @@ def run(folder: Path) -> int:
     result = TapResult()
     print("TAP version 13")
     tests.run(result)
+    print(*(f"# {line}" for line in result.longest()), sep="\n")
     print(f"1..{result.number}")
     return 0 if result.wasSuccessful() else 1

@@ -56,6 +56,18 @@ class Help(Refused):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("for developers of Scarp:", done.stdout)
 
+    def test_compiles_its_modules_once(self) -> None:
+        """Into the cache: nothing appears beside their sources, which may be another user's."""
+        before = {*(ROOT / "scripts").rglob("*")}
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        with tempfile.TemporaryDirectory() as folder:
+            environment["XDG_CACHE_HOME"] = folder
+            command = [sys.executable, str(ROOT / "scripts" / "scarp"), "--version"]
+            subprocess.run(command, env=environment, check=True, capture_output=True)
+            made = [*Path(folder, "scarp", "pycache").rglob("scarplib/cli.*.pyc")]
+        self.assertEqual(len(made), 1)
+        self.assertEqual({*(ROOT / "scripts").rglob("*")}, before)
+
     def test_options_before_the_command(self) -> None:
         self.assertTrue(typed("--unlocked", "run").unlocked)
         self.assertTrue(typed("run", "--unlocked").unlocked)

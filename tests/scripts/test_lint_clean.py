@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""checkpatch is asked once for each file, and again for what it refused or what has changed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts")]
+
+from scarplib.dev import clean, lint  # noqa: E402
+
+# It refuses files that say "bad", and has trouble with those that say "odd".
+CHECKPATCH = """#!/bin/sh
+for word; do case $word in -*) ;; *)
+    echo "$word" >>asked
+    grep -q bad "$word" && echo "$word:1: ERROR: bad"
+    grep -q odd "$word" && echo "odd" >&2
+esac; done; :
+"""
+
+
+class Checkpatch(unittest.TestCase):
+    def setUp(self) -> None:
+        self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (self.root / "scripts").mkdir()
+        self.program = self.root / "scripts" / "checkpatch.pl"
+        self.program.write_text(CHECKPATCH)
+        self.program.chmod(0o755)
+        for module in (lint, clean):
+            self.enterContext(mock.patch.object(module, "ROOT", self.root))
+        self.enterContext(mock.patch.object(lint, "ensure_source", return_value=self.root))
+        self.enterContext(mock.patch.object(clean, "cache_dir", return_value=self.root))
+        self.write(a="", b="")
+        self.enterContext(mock.patch.object(lint, "_c_files", return_value=["a", "b"]))
+
+    def write(self, **files: str) -> None:
+        for name, text in files.items():
+            (self.root / name).write_text(text)
+
+    def check(self, found: int, *asked: str) -> None:
+        (self.root / "asked").write_text("")
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(lint.checkpatch_of_c(), found)
+        self.assertEqual((self.root / "asked").read_text().split(), [*asked])
+
+    def test_asked_once(self) -> None:
+        self.check(0, "a", "b")
+        self.check(0)
+        self.write(a="other")
+        self.check(0, "a")
+
+    def test_refused_again(self) -> None:
+        self.write(b="bad")
+        self.check(1, "a", "b")
+        self.check(1, "b")
+        self.write(b="")
+        self.check(0, "b")
+        self.check(0)
+
+    def test_its_own_trouble(self) -> None:
+        self.write(b="odd")
+        self.check(1, "a", "b")
+        self.check(1, "a", "b")
+
+    def test_another_checkpatch(self) -> None:
+        self.check(0, "a", "b")
+        self.program.write_text(f"{CHECKPATCH}# newer\n")
+        self.check(0, "a", "b")
+
+    def test_record_begins_anew(self) -> None:
+        self.check(0, "a", "b")
+        with mock.patch.object(clean, "MOST", 2):
+            self.write(a="other")
+            self.check(0, "a")
+        self.check(0, "b")
+        self.check(0)
+
+
+if __name__ == "__main__":
+    unittest.main()
