@@ -1,5 +1,5 @@
 /*
- * Two policies of work ahead of time: `no-ahead` does nothing, and `background`
+ * Two policies for work ahead of time: `no-ahead` does none, and `background`
  * collects victims while a die is idle.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -11,13 +11,13 @@ static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
 }
 
 /*
- * Counts that make idle collections stop when they gain nothing. If pages that
- * are copied to other planes are filled only in part, collections could go on
- * for ever without gaining a free block.
+ * Counts by which idle collections stop when they gain nothing. When copies
+ * fill pages of other planes only in part, collections could go on for ever
+ * without gaining a free block.
  */
 typedef struct {
     uint32_t most_free; /* the most free blocks since the last host command */
-    /* times a die looked for work since most_free rose last */
+    /* how often a die looked for work since most_free grew last */
     uint32_t fruitless;
 } Background;
 
@@ -53,7 +53,7 @@ static void collect(ScarpDrive *drive, uint32_t die)
             scarp_mark(drive, background_began);
             /*
              * The die is made to look for work again, because its pacing policy
-             * may have to permit the job's first step.
+             * may have to permit the first step of the collection.
              */
             scarp_nand_kick(drive, die);
             return;

@@ -1,22 +1,22 @@
 /*
  * PreGC (pregc §4): while the system is idle and few blocks are free, valid
- * pages of the next victim move one at a time, before it must be collected.
+ * pages of the next victim move one at a time, before the victim must be
+ * collected.
  *
  * Choices where the paper is open:
- *
  * - The paper says that migration proceeds while the victim's share of valid
  *   pages is below T_page, and also that migration is to leave a few pages.
  *   With T_page = 10 % and victims of which a fourth is valid (30.6 of 128
  *   pages in Table 4, on average), migration would never proceed by the first
- *   statement. Here it proceeds while the share is above T_page.
+ *   statement. Here migration proceeds while the share is above T_page.
  * - below=1 takes the first statement as it is printed: only victims with less
  *   than T_page valid are prepared, until no page in them is valid. Four of
  *   Table 5's traces have such victims.
  * - T_block is a share of the blocks of each plane, as the GC threshold is. The
- *   text prepares one block, the greedy victim, and then stops; so does this
- *   policy. In steady state a plane has as many free blocks as GC's threshold,
- *   or one more, so every T_block above that has the same effect. The paper's
- *   Figure 12 says that T_block matters.
+ *   text prepares one block, the greedy victim, and then stops. This policy
+ *   does the same. In steady state a plane has as many free blocks as GC's
+ *   threshold, or one more, so every T_block above that number has the same
+ *   effect. The paper's Figure 12 says that T_block matters.
  * - look_ahead=1 is another reading, in which T_block does matter: a full block
  *   with a share of at most T_page counts as free, PreGC goes on to the next
  *   block, and T_block limits how many blocks are free or count as free.
@@ -31,7 +31,7 @@ enum {
 
 typedef struct {
     uint32_t next_die; /* the die that moves the next page */
-    uint32_t tried;    /* dies found without work since the last command */
+    uint32_t tried;    /* dies without work since the last host command */
     uint64_t steps;    /* pages moved in this idle time */
     uint32_t plane;    /* the plane of the last step */
     bool began;
@@ -40,8 +40,8 @@ typedef struct {
 /*
  * True when the next page may move: no command is in the device, and the last
  * page has moved. If units are smaller than pages, moved pages may be half
- * empty, and moving them may free nothing. So the pages that move in one idle
- * time are at most as many as the blocks of T_block have.
+ * empty, and moving them may free nothing. So one idle time moves no more pages
+ * than T_block of the drive's blocks have.
  */
 static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 {
@@ -57,9 +57,9 @@ static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 }
 
 /*
- * Returns the block whose pages move next, or SCARP_NONE. With look_ahead=1
- * sets *prepared to the number of full blocks that have few enough valid pages
- * already, otherwise to 0.
+ * Returns the block whose pages move next, or SCARP_NONE. With look_ahead=1,
+ * *prepared is then the number of full blocks with at most T_page valid units.
+ * Otherwise *prepared is 0.
  */
 static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
                             uint32_t *prepared)
@@ -88,8 +88,8 @@ static uint32_t next_victim(const ScarpDrive *drive, uint32_t p,
 
 /*
  * Returns the block of the plane whose pages move next, or SCARP_NONE. Sets
- * *ready to the number of free blocks, plus, with look_ahead=1, the full blocks
- * with few enough valid pages.
+ * *ready to the number of free blocks. With look_ahead=1, full blocks with at
+ * most T_page valid units are counted in *ready, too.
  */
 static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
 {
@@ -106,9 +106,10 @@ static uint32_t look(const ScarpDrive *drive, uint32_t p, uint32_t *ready)
 }
 
 /*
- * Moves one page. Of the die's planes that have a page to move, chooses the
- * plane in which the fewest blocks are free or count as free (look()). Returns
- * false if no plane has a page to move.
+ * Moves one page. Of the die's planes with a page to move, it takes the plane
+ * for which look() counts the fewest ready blocks: free blocks, and with
+ * look_ahead=1 full blocks with few valid units. Returns false if no plane has
+ * a page to move.
  */
 static bool step(ScarpDrive *drive, PreGc *pregc, uint32_t die)
 {

@@ -7,14 +7,14 @@
 #include "gc/internal.h"
 
 #define WEAR_LOOKS 8
-#define WEAR_SHARE 4 /* one choice in WEAR_SHARE is left to the policy */
+#define WEAR_SHARE 4 /* one choice in WEAR_SHARE follows the victim policy */
 
 /*
- * Static wear levelling: returns a block that is erased far less often than
- * victim, the policy's choice, or SCARP_NONE. Candidates are the block that was
- * filled longest ago and some random ones. The oldest alone would not do: cold
- * data in a worn block would stay the oldest, and the fresher blocks behind it
- * would never be looked at.
+ * Static wear levelling: returns a block with far fewer erases than `victim`,
+ * the policy's choice, or SCARP_NONE. Candidates are the block that was filled
+ * longest ago and some random blocks. The oldest block alone would not do: if
+ * it is worn and has cold data, it stays the oldest, and the less worn blocks
+ * behind it are never looked at.
  *
  * A random draw leaves some choices to the policy. A collection for wear may
  * free nothing, and its copies may make further collections due
@@ -64,7 +64,10 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)
         }
     }
     victim = drive->scheme.victim->choose(drive, p);
-    /* Either frees a block, so the one with fewer units to copy is taken. */
+    /*
+     * Each of the two frees a block, so the block with fewer units to copy is
+     * taken.
+     */
     scarp_mark_if(drive, fold_not_worth_it,
                   fold != SCARP_NONE && victim != SCARP_NONE &&
                   scarp_block_valid(drive, fold) >

@@ -1,6 +1,7 @@
 /*
  * The time that a collection takes. Some policies compare it with the time of
- * host commands (hios-isca14 §4 does so for every request in its queue).
+ * host commands (hios-isca14 §4 compares it for every request in the host
+ * queue).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,8 +9,8 @@
 
 /*
  * Returns the time to move one valid page, if units are as large as pages and
- * all pages are equally fast. Otherwise returns 0, as each page has to be
- * looked at.
+ * all pages are equally fast. Otherwise returns 0, as the caller has to look at
+ * each page.
  */
 static int64_t each_move_ns(const ScarpDrive *drive)
 {
@@ -64,8 +65,8 @@ int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Returns the time that one job still takes: its pages move one after the
- * other, and the erase follows.
+ * Returns the time that a job (a collection or a merge) still takes: its pages
+ * move one after the other, and the erase follows.
  */
 static int64_t remaining_ns(const ScarpDrive *drive, const ScarpGcJob *job)
 {

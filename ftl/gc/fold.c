@@ -1,9 +1,11 @@
 /*
- * Folds: collections whose victims are blocks of the SLC cache, and whose pages
- * go to blocks of the real mode. When a plane needs one, which block it takes,
- * and folds in idle time.
+ * Folds: collections whose victims are blocks of the SLC cache, and whose
+ * copies go to blocks of the real mode (nand.cell_bits bits in a cell). This
+ * file says when a plane needs a fold, which block it folds, and how dies fold
+ * in idle time.
  *
- * A fold is a job like any other (gc/job.c), so every pacing runs it.
+ * A fold is a job like any other collection (gc/job.c), so every pacing runs
+ * it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -51,9 +53,10 @@ bool scarp_fold_needed(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * True when a static block may be folded now. Its fold opens one block at most,
- * as an SLC block has fewer pages, and frees none that other collections could
- * use. So a block must be left when the pages of the fold are promised to it.
+ * True when a static block may be folded now. Its fold opens at most one block,
+ * as an SLC block has fewer pages, and frees no block that other collections
+ * could use. So a free block must remain when the pages of the fold are
+ * reserved.
  */
 static bool static_has_room(const ScarpDrive *drive, uint32_t p)
 {
@@ -68,8 +71,8 @@ bool scarp_fold_possible(const ScarpDrive *drive, uint32_t p)
 
 /*
  * Returns the full SLC block that was opened first and may be folded now, or
- * SCARP_NONE. dynamic: only of those whose erase gives a block of the real
- * mode.
+ * SCARP_NONE. With `dynamic`, static blocks do not count: their erase gives no
+ * block of the real mode.
  */
 static uint32_t oldest(const ScarpDrive *drive, uint32_t p, bool dynamic)
 {
@@ -118,8 +121,8 @@ void scarp_fold_ends(ScarpDrive *drive, ScarpGcJob *job)
 /* ---- Several planes ----------------------------------------------------- */
 
 /*
- * Folds of other planes of the die run beside the one that plane p has begun
- * (slc.fold_planes), if their caches are full, too.
+ * Starts folds in other planes of the die, to run beside the fold that plane
+ * `p` has begun (slc.fold_planes). A plane joins if its SLC cache is full, too.
  */
 void scarp_fold_beside(ScarpDrive *drive, uint32_t p)
 {
@@ -145,7 +148,7 @@ void scarp_fold_beside(ScarpDrive *drive, uint32_t p)
 
 /* ---- Idle time ---------------------------------------------------------- */
 
-/* Returns the block that idle time may fold in the plane, or SCARP_NONE. */
+/* Returns the plane's block that may be folded in idle time, or SCARP_NONE. */
 static uint32_t of_idle(const ScarpDrive *drive, uint32_t p)
 {
     uint32_t victim;
@@ -163,7 +166,7 @@ static uint32_t of_idle(const ScarpDrive *drive, uint32_t p)
                ? victim : SCARP_NONE;
 }
 
-/* Sets the timer to the first time at which an idle die is to fold. */
+/* Sets the timer to the first time at which an idle die should fold. */
 static void set_timer(ScarpDrive *drive)
 {
     int64_t first = SCARP_TIME_NEVER;
@@ -176,8 +179,8 @@ static void set_timer(ScarpDrive *drive)
 }
 
 /*
- * Begins folds in the die, or, if it has not been idle for long enough, sets
- * the timer.
+ * Begins folds in the die. If the die has not been idle for long enough, it
+ * sets the timer instead.
  */
 static void look(ScarpDrive *drive, uint32_t die, int64_t due_ns)
 {
@@ -211,7 +214,7 @@ static void look(ScarpDrive *drive, uint32_t die, int64_t due_ns)
     }
     if (begun) {
         scarp_mark(drive, folded_while_idle);
-        scarp_nand_kick(drive, die); /* its pacing may have to grant a step */
+        scarp_nand_kick(drive, die); /* the pacing may have to grant a step */
     }
 }
 

@@ -1,5 +1,6 @@
 /*
- * Creates and frees the state of gc, and has functions over all of its jobs.
+ * Creates and frees the state of gc, and has functions for all of its jobs
+ * together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -53,8 +54,8 @@ void scarp_gc_release_all(ScarpDrive *drive)
 void scarp_gc_release_due(ScarpDrive *drive)
 {
     /*
-     * Every die looks for collections anew: the new scheme may find one due
-     * that was not due by the old scheme.
+     * Every die looks for collections anew, because the new scheme may find a
+     * collection due that the old scheme did not.
      */
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_blocks_set_opened(drive, die);

@@ -6,14 +6,14 @@
 #include "gc/internal.h"
 
 typedef struct {
-    uint32_t to;   /* the PPN that the next unit goes to */
+    uint32_t to;   /* PPN of the next copy */
     uint32_t room; /* units that still fit into the pages taken */
     uint32_t programs;
 } Copies;
 
 /*
- * Copies the n valid units from[] of one block, in this order, to new pages of
- * plane.
+ * Copies n valid units of one block, whose PPNs are in from[], to new pages of
+ * `plane`, in this order.
  */
 static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
                  Copies *copies, const uint32_t *from, uint32_t n)
@@ -39,8 +39,9 @@ static void copy(ScarpDrive *drive, uint32_t plane, uint16_t stream,
 }
 
 /*
- * Programs pages without data until no unprogrammed page shares flash cells
- * with the last copy, as pad_pairs() of gc/job.c does.
+ * Programs pads (pages without data) until all pages of the last copy's flash
+ * cells are programmed. pad_pairs() of gc/job.c does the same for collections
+ * that take time.
  */
 static void pad_pairs(ScarpDrive *drive, uint32_t p)
 {
@@ -58,7 +59,7 @@ static void pad_pairs(ScarpDrive *drive, uint32_t p)
     drive->stats.padded_units += n * drive->geo.units_per_page;
 }
 
-/* Collects victim. levelling: it was chosen for wear. */
+/* Collects `victim`. With `levelling`, the victim was chosen to level wear. */
 static void collect(ScarpDrive *drive, uint32_t p, uint32_t victim,
                     bool levelling)
 {
@@ -120,9 +121,9 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
 
     if (scarp_gc_runs(drive, p)) {
         /*
-         * A plane collects one victim at a time. A job that another scheme
-         * began must end first: two jobs would need the plane's last free
-         * block, its promised pages and the cells of its last copy.
+         * A plane collects one victim at a time. A job that an earlier scheme
+         * began must end first: both collections would need the plane's last
+         * free block, its reserved pages and the cells of its last copy.
          */
         scarp_mark(drive, instant_awaits_other);
         return false;

@@ -18,8 +18,8 @@ static inline ScarpCopy *scarp_copy_of(ScarpUnit *unit)
  */
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);
 /*
- * Returns how many of the merge's erases the pacing policy has not permitted
- * yet.
+ * Returns how many erases the merge has still to do that the pacing policy has
+ * not permitted yet.
  */
 static inline uint32_t scarp_gc_merge_erases_left(const ScarpDrive *drive,
                                                   const ScarpGcJob *job)
@@ -45,17 +45,17 @@ static inline bool scarp_gc_awaits_erase(const ScarpDrive *drive,
 }
 
 /*
- * Takes as many of the job's next steps as the window of pages allows, and as
- * many as the pacing policy has permitted.
+ * Takes the job's next steps, as many as both the window of pages and the
+ * permissions of the pacing policy allow.
  */
 void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job);
-/* Called when a page of the job begins to move: takes 1 from moves_left. */
+/* Called when a page of the job begins to move: subtracts 1 from moves_left. */
 void scarp_gc_count_move(ScarpDrive *drive, ScarpGcJob *job);
 
 /*
- * gc/job.c: scarp_gc_run() begins a job of any kind, of which the caller has
- * set origin, plane and victim. scarp_gc_finish() ends it. scarp_gc_erase()
- * erases job->victim.
+ * gc/job.c: scarp_gc_run() begins a job of any kind. The caller has set the
+ * job's `origin`, `plane` and `victim`. scarp_gc_finish() ends the job.
+ * scarp_gc_erase() erases its victim.
  */
 void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job);
@@ -64,9 +64,9 @@ void scarp_gc_erase(ScarpDrive *drive, ScarpGcJob *job);
 /* gc/merge.c: True when a merge is due in the plane. */
 bool scarp_gc_merge_due(const ScarpDrive *drive, uint32_t plane);
 /*
- * Starts a merge that makes room for the plane's first waiting program. If none
- * waits, starts a merge for lpn, or, if lpn is SCARP_NONE, one that frees a
- * block. Returns false if the mapping finds no merge.
+ * Starts a merge that makes room for the first program that waits in the plane.
+ * If no program waits, the merge is for `lpn`, or, if `lpn` is SCARP_NONE, for
+ * a free block. Returns false if the mapping finds no merge.
  */
 bool scarp_gc_merge_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                           ScarpOrigin origin);
@@ -83,19 +83,20 @@ int64_t scarp_gc_merge_left_ns(const ScarpDrive *drive, const ScarpGcJob *job);
 uint32_t scarp_gc_write_lpn(const ScarpDrive *drive,
                             const ScarpGcWrite *write);
 /*
- * gc/rounds.c: true when a further round was opened in the plane, which begins
- * after the erase of the plane's running job.
+ * gc/rounds.c: true when a round was opened that begins after the erase of the
+ * plane's running job. A round is the collection of one victim, or one merge,
+ * in granted pieces.
  */
 bool scarp_gc_next_round(const ScarpDrive *drive, uint32_t plane);
 /*
- * True when the plane's round is for lpn, and has enough grants to make room
+ * True when the plane's round is for `lpn`, and has enough grants to make room
  * for it.
  */
 bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane,
                          uint32_t lpn);
 /*
- * Returns an upper bound of the pages of the plane's round that are still to be
- * granted. Sets *erases to the number of erases that come before these pages.
+ * Returns an upper bound of the pages in the plane's round that still need a
+ * grant. Sets *erases to the number of erases that come before these pages.
  */
 uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
                              uint32_t *erases);
@@ -106,13 +107,13 @@ uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
  */
 bool scarp_gc_has_room(ScarpDrive *drive, uint32_t plane, uint32_t victim);
 /*
- * gc/trigger.c: returns the oldest program, of host data or of translation
- * units, that has no page until the plane has collected, or NULL.
+ * gc/trigger.c: returns the plane's oldest program, of host data or of
+ * translation units, that gets no page before the plane has collected; or NULL.
  */
 const ScarpFlashCmd *scarp_gc_in_need(const ScarpDrive *drive, uint32_t plane);
 /*
- * gc/trigger.c: returns the first host program in the plane's queue if there is
- * no page for it, else NULL.
+ * gc/trigger.c: returns the first host program in the plane's queue if no page
+ * is left for it, else NULL.
  */
 const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                              uint32_t plane);
@@ -123,31 +124,35 @@ void scarp_fold_init(ScarpDrive *drive);
 void scarp_fold_clear(ScarpDrive *drive);
 /*
  * Returns the full SLC block that a collection of the plane would fold, or
- * SCARP_NONE. Sets *first if a fold goes before any other collection, because a
- * write waits for room in the cache.
+ * SCARP_NONE. *first is set if that fold goes before any other collection,
+ * because a write waits for room in the SLC cache.
  */
 uint32_t scarp_fold_choose(const ScarpDrive *drive, uint32_t plane,
                            bool *first);
 /*
- * Called when a job begins, when a program of the job has taken a page of the
- * plane, and when the job ends. The fold of a static block has pages promised.
+ * Called when a job begins, when a program of the job has taken a page of
+ * `plane`, and when the job ends. They reserve pages for the copies from a
+ * static block, and give them back.
  */
 void scarp_fold_begins(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_fold_took_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t plane);
 void scarp_fold_ends(ScarpDrive *drive, ScarpGcJob *job);
 /*
- * Called when the plane's collection has begun: if it is a fold, other planes
- * of the die may fold beside it (slc.fold_planes).
+ * Called when the plane's collection has begun. If the collection is a fold,
+ * other planes of the die may fold at the same time (slc.fold_planes).
  */
 void scarp_fold_beside(ScarpDrive *drive, uint32_t plane);
-/* gc/job.c, gc/instant.c: collect this victim, which the caller has chosen. */
+/*
+ * gc/job.c, gc/instant.c: collect the block `victim`, which the caller has
+ * chosen. The second function takes no time.
+ */
 void scarp_gc_start_victim(ScarpDrive *drive, uint32_t plane, uint32_t victim);
 void scarp_gc_collect_victim(ScarpDrive *drive, uint32_t plane,
                              uint32_t victim);
 
 /*
  * gc/staging.c: adds a unit that was read to the packer (the page under
- * construction) of the plane that it moves to.
+ * construction) of the plane that the unit moves to.
  */
 void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy);
 /*

@@ -37,12 +37,12 @@ static void drop(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
 }
 
 /*
- * Returns the LPN of the victim's unit at ppn, which its spare area contains.
+ * Returns the LPN of the victim's unit at ppn, from its spare area.
  *
  * The end of the copy will change the forward map's entry of that LPN, which
  * may lie anywhere in memory. So the entries of several units are prefetched
- * together, and the processor waits for them at once. The LPNs themselves are
- * copied to job->line, a cache line at a time: the prefetch reads them there.
+ * together, and the processor waits for all of them at once. Their LPNs are
+ * copied to job->line, a cache line at a time, where the prefetch reads them.
  */
 static uint32_t victim_lpn(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
 {
@@ -71,8 +71,8 @@ static uint32_t victim_lpn(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
 }
 
 /*
- * Queues the read of the victim's valid units in one page. Returns false if
- * that page has none.
+ * Queues the read of the victim's valid units in one page. Returns false if the
+ * page has no valid unit.
  */
 static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
 {
@@ -103,8 +103,8 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
         return false;
     }
     /*
-     * A copyback programs the whole page, so stale units in it would be copied,
-     * too. It is used only if all units of the page are valid.
+     * A copyback programs the whole page, so it would copy stale units, too. It
+     * is used only if all units of the page are valid.
      */
     copyback = drive->scheme.place->copyback && n == drive->geo.units_per_page;
     scarp_mark_if(drive, copyback_of_part,
@@ -127,10 +127,10 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
 }
 
 /*
- * ftl.paired_pages=pad: programs a page without data if the cells of the last
- * copy have pages left. Until all pages of these cells are programmed, a power
- * cut can destroy the copy, so the victim must not be erased before. Returns
- * false if the cells are full.
+ * With ftl.paired_pages=pad: programs a pad, a page without data, if the cells
+ * of the last copy have unprogrammed pages. Until all pages of these cells are
+ * programmed, a power cut can destroy the copy, so the victim must not be
+ * erased earlier. Returns false if the cells are full.
  */
 static bool pad_pairs(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -171,7 +171,10 @@ void scarp_gc_finish(ScarpDrive *drive, ScarpGcJob *job)
 
     job->running = false;
     if (job->promised) {
-        /* no unit needed the page: all were stale, or moved elsewhere */
+        /*
+         * no unit needed the page: all units were stale, or moved to another
+         * plane
+         */
         job->promised = false;
         scarp_plane_promise(drive, job->plane, -1);
     }
@@ -234,8 +237,8 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
     if (job->units_out) {
         /*
          * If no further page will be read soon, the pages under construction
-         * are programmed now. Otherwise they wait, as units of the next page
-         * may fill them.
+         * are programmed now. Otherwise they wait until units of the next page
+         * fill them.
          */
         if (job->moves_left || job->origin == SCARP_ORIGIN_PREMIGRATE ||
             scarp_block_valid(drive, job->victim) <= job->units_out) {
@@ -256,8 +259,8 @@ void scarp_gc_advance(ScarpDrive *drive, ScarpGcJob *job)
 /* ---- Starting ----------------------------------------------------------- */
 
 /*
- * Returns the greatest number of mapping entries that the job can change. A
- * translation unit's own PPN is always in RAM, so its move does not count.
+ * Returns the greatest number of mapping entries that the job can change.
+ * Translation units do not count: their own PPNs are always in RAM.
  */
 static uint32_t changes(const ScarpDrive *drive, const ScarpGcJob *job)
 {
@@ -277,8 +280,8 @@ void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
     scarp_turn_passed(drive, PASS_COLLECTIONS, die,
                       scarp_nand_oldest(drive, die, SCARP_HOST_QUEUES));
     /*
-     * Work ahead of time moves one page a step. Other jobs move all pages,
-     * unless a pacing policy sets moves_left to less.
+     * Work ahead of time moves one page in a step. Other jobs move all pages,
+     * unless a pacing policy lowers moves_left.
      */
     job->moves_left = job->origin == SCARP_ORIGIN_PREMIGRATE ? 1 : UINT32_MAX;
     scarp_nand_set_collecting(drive, die, ++drive->gc.die[die].jobs);
@@ -419,9 +422,9 @@ static void read_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 }
 
 /*
- * Advances the job when one of its programs has ended. The program may have run
- * at another die. If the job may not read more pages now, the victim's own die
- * has to look for its next command.
+ * Advances the job when one of its programs, perhaps at another die, has ended.
+ * If the job may not read more pages now, the victim's own die has to look for
+ * its next command.
  */
 static inline void go_on(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -432,8 +435,7 @@ static inline void go_on(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * Calls go_on(). It is out of line because few pages contain units of two
- * victims.
+ * Calls go_on(). Out of line, because few pages contain units of two victims.
  */
 static void __attribute__((noinline)) go_on_too(ScarpDrive *drive,
                                                 ScarpGcJob *job)
@@ -443,8 +445,8 @@ static void __attribute__((noinline)) go_on_too(ScarpDrive *drive,
 }
 
 /*
- * Handles the end of a program or copyback. Its page may have units of several
- * victims, whose jobs all advance.
+ * Handles the end of a program or copyback. The programmed page may have units
+ * of several victims, whose jobs all advance.
  */
 static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
@@ -460,7 +462,7 @@ static void program_done(ScarpDrive *drive, ScarpFlashCmd *cmd)
                             -(int)scarp_flash_n_units(cmd));
     }
     scarp_media_pages_programmed(drive, ppn, 1);
-    if (!unit) { /* a page of pad_pairs() */
+    if (!unit) { /* a pad of pad_pairs() */
         drive->stats.pair_pad_pages++;
         drive->stats.padded_units += drive->geo.units_per_page;
         scarp_gc_erase(drive, scarp_flash_subject(cmd));

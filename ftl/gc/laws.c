@@ -30,8 +30,8 @@ bool scarp_gc_laws(const ScarpDrive *drive, uint32_t p, GError **error)
                                  found);
     }
     /*
-     * The plane must have a page left for each reservation, whatever the host
-     * wrote.
+     * The plane must have a page left for each reservation, however much the
+     * host wrote.
      */
     return promised <= scarp_plane_collection_pages(drive, p) ||
            scarp_law_differs(error, "pages to keep promises of plane", p,

@@ -1,8 +1,9 @@
 /*
  * Merges: jobs whose steps the mapping plans. The mapping names the pages to
- * copy, in order. Each page is read, and programmed to the page that the
- * mapping chooses. Where an unmapped page lies before others, a page without
- * data is programmed to keep the offsets. At last the old blocks are erased.
+ * copy, in order. Each of these pages is read, and programmed to the page that
+ * the mapping chooses. Where an unmapped page precedes a mapped one, a pad (a
+ * page without data) keeps the offsets. When all copies are programmed, the old
+ * blocks are erased.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -95,7 +96,7 @@ static void read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
     scarp_nand_enqueue(drive, cmd);
 }
 
-/* Starts the merge's next copy. Returns false if none is left. */
+/* Starts the merge's next copy. Returns false if all copies were started. */
 static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
 {
     uint32_t ppn = scarp_merge_next_copy(drive, job->plane);
@@ -115,8 +116,9 @@ static bool next_copy(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * Called when all copies are on flash: makes the mapping use them. Returns
- * false if the merge must wait until the pacing policy permits its next erase.
+ * Called when all copies are on flash: makes the mapping use the copies.
+ * Returns false if the merge must wait until the pacing policy permits its next
+ * erase.
  */
 static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
 {
@@ -135,7 +137,7 @@ static bool may_erase(ScarpDrive *drive, ScarpGcJob *job)
 
 /*
  * Takes the merge's next step. A merge copies one page at a time, in order,
- * whatever window of pages the placement policy has.
+ * even if the placement policy has a wider window of pages.
  */
 void scarp_gc_merge_advance(ScarpDrive *drive, ScarpGcJob *job)
 {

@@ -15,22 +15,33 @@ void scarp_gc_clear(ScarpDrive *drive);
 
 /* ---- Folds of the SLC cache: gc/fold.c ---------------------------------- */
 
-/* The functions from here to scarp_fold_idle() need a drive with a cache. */
+/*
+ * Only a drive with an SLC cache may call the functions from here to
+ * scarp_fold_idle().
+ */
 
 /*
- * True when a program of the host waits in the plane for room in the cache
+ * True when a program of the host waits in the plane for room in the SLC cache
  * (slc.full=fold).
  */
 bool scarp_fold_needed(const ScarpDrive *drive, uint32_t plane);
-/* True when a full block of the cache can be folded, now or a little later. */
+/*
+ * True when a full block of the SLC cache can be folded, now or a little later.
+ */
 bool scarp_fold_possible(const ScarpDrive *drive, uint32_t plane);
-/* Called when the die has nothing to do: folds, or sets the timer for it. */
+/*
+ * Called when the die has nothing to do. Begins folds, or sets a timer for
+ * them.
+ */
 void scarp_fold_idle(ScarpDrive *drive, uint32_t die);
-/* Called when the timer of idle dies (scarp_fold_source()) has run out. */
+/*
+ * Called when the timer for folds of idle dies (scarp_fold_source()) has run
+ * out.
+ */
 void scarp_fold_timer(ScarpDrive *drive);
 /*
- * Puts off folds in idle time while the drive is drained, or lets them go on.
- * For drives with a cache or without.
+ * Puts off folds in idle time while the drive is drained (`put_off`), or allows
+ * them again. Drives without an SLC cache may call it, too.
  */
 void scarp_fold_put_off(ScarpDrive *drive, bool put_off);
 
@@ -50,9 +61,9 @@ static inline bool scarp_fold_is_put_off(const ScarpDrive *drive)
 bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /*
  * Returns the plane of the die that must collect first, or SCARP_NONE. Of the
- * planes in which collection is due, it is the one in which a program has
- * waited longest for a page. In another order, that program could wait for ever
- * while programs make collection due again and again in the die's other planes.
+ * planes in which collection is due, that is the plane whose program has waited
+ * longest for a page. In another order, this program could wait for ever while
+ * other programs make collection due again and again in the die's other planes.
  */
 uint32_t scarp_gc_longest_in_need(const ScarpDrive *drive, uint32_t die);
 /*
@@ -78,13 +89,13 @@ static inline void scarp_gc_check(ScarpDrive *drive, uint32_t die)
 }
 /*
  * Called while a program runs, before a further program is loaded behind it
- * (nand.cache). Returns false if none may be loaded: a queued program waits for
- * a collection, which cannot begin before the die is at rest.
+ * (nand.cache). Returns false if no program may be loaded, because a queued
+ * program waits for a collection, which cannot begin before the die is at rest.
  */
 bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die);
 /*
- * Called when the die has no command and no collection. The drive's policy for
- * work ahead of time (AXIS_AHEAD) may then start some.
+ * Called when the die has no command and no collection. The policy for work
+ * ahead of time (AXIS_AHEAD) may then start such work.
  */
 static inline void scarp_gc_idle(ScarpDrive *drive, uint32_t die)
 {
@@ -103,13 +114,16 @@ void scarp_gc_hold_ended(ScarpDrive *drive);
 /* Implement scarp_hold_collections() and scarp_collect_now(). */
 void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns);
 uint32_t scarp_gc_request(ScarpDrive *drive, uint32_t free_blocks);
-/* Starts a collection in one plane of the die, if one is due and none runs. */
+/*
+ * Starts a collection in one plane of the die, if a collection is due and none
+ * runs in the die.
+ */
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die);
 
 /*
  * Asks the pacing policy whether the die's next command is the host's or a
  * collection's. If the die neither collects nor has a queued command of a
- * collection, the answer is the host's.
+ * collection, the host's command is next.
  */
 static inline ScarpTurn scarp_gc_turn(ScarpDrive *drive, uint32_t die)
 {
@@ -121,15 +135,15 @@ static inline ScarpTurn scarp_gc_turn(ScarpDrive *drive, uint32_t die)
     }
     turn = drive->scheme.pacing->turn(drive, die);
     /*
-     * Copies of another die's collection must not stop the host's commands here
-     * (TURN_HELD). They only go first (TURN_GC).
+     * Copies for another die's collection must not stop the host's commands
+     * here (TURN_HELD). Such copies only go first (TURN_GC).
      */
     return turn == TURN_HELD && !collects ? TURN_GC : turn;
 }
 
 /*
- * True when the die collects, and the pacing policy does not let the host's
- * commands go first.
+ * True when the die collects, and the pacing policy lets the collection go
+ * before the host's commands.
  */
 static inline bool scarp_gc_delays(ScarpDrive *drive, uint32_t die)
 {
@@ -139,7 +153,7 @@ static inline bool scarp_gc_delays(ScarpDrive *drive, uint32_t die)
 
 /*
  * True when the die collects, and the pacing policy lets no host command go
- * until the collection has ended.
+ * before the collection has ended.
  */
 static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
 {
@@ -148,11 +162,14 @@ static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
 }
 
 #ifdef SCARP_CHECKED
-/* For marks: true when a merge of this kind runs in some plane. */
+/*
+ * For marks (counts of rare states): true when a merge of this kind runs in any
+ * plane.
+ */
 bool scarp_gc_merges(const ScarpDrive *drive, ScarpMergeKind kind);
 /*
- * For marks: true when the job has begun to erase, when it works ahead of time,
- * and when it moves translation units.
+ * For marks (counts of rare states): true when the job has begun to erase, when
+ * it works ahead of time, and when it moves translation units.
  */
 bool scarp_gc_erases(const ScarpGcJob *job);
 bool scarp_gc_is_ahead(const ScarpGcJob *job);
@@ -162,7 +179,7 @@ bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job);
 /* ---- Jobs: gc/job.c ----------------------------------------------------- */
 
 /*
- * Starts a collection, or a merge, in the plane. Returns false if one runs
+ * Starts a collection, or a merge, in the plane. Returns false if a job runs
  * there already, if there is no victim, or if RAM has no room for the mapping
  * entries that the collection would change.
  */
@@ -173,7 +190,7 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
  */
 void scarp_gc_premigrate(ScarpDrive *drive, uint32_t plane, uint32_t victim);
 
-/* Returns the plane's job, running or not. */
+/* Returns the plane's job, whether it runs or not. */
 static inline ScarpGcJob *scarp_gc_job(const ScarpDrive *drive, uint32_t plane)
 {
     return &drive->gc.plane[plane].job;
@@ -195,8 +212,8 @@ static inline uint32_t scarp_gc_job_plane(const ScarpGcJob *job)
  */
 void scarp_gc_release_all(ScarpDrive *drive);
 /*
- * Called when the drive's policies change: lets every running job, except work
- * ahead of time, go on to its end without further permission.
+ * Called when the drive's policies change. Every running job goes on to its end
+ * without further permission, except work ahead of time.
  */
 void scarp_gc_release_due(ScarpDrive *drive);
 /* True when no collection runs. */
@@ -228,17 +245,17 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 /*
  * True when collections of the die have gone before a waiting host command as
  * often as the limit allows (PASS_COLLECTIONS). Until that command has gone,
- * nothing may come in that makes further collections of the die due: no copies
- * from other dies, and no program that joins a collection's command (gc-par),
- * unless it is the host's oldest command. So the collections that are due end,
- * and the host's commands go. Without this limit new collections could be due
- * for ever while a read waits.
+ * nothing may be added that makes further collections of the die due. So the
+ * die takes in no copies from other dies, and of the programs that could join a
+ * collection's command (gc-par) only the host's oldest command. Then the
+ * collections that are due end, and the host's commands go. Without this limit
+ * new collections could be due for ever while a read waits.
  */
 bool scarp_gc_owes_host(const ScarpDrive *drive, uint32_t die);
 
 /*
  * gc/instant.c: collects one victim, or does one merge, in zero time. Returns
- * false if the plane has nothing to collect at the moment.
+ * false if the plane can collect nothing at the moment.
  */
 bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t plane);
 /*
@@ -250,15 +267,15 @@ bool scarp_gc_make_room(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 /* ---- Costs: gc/cost.c --------------------------------------------------- */
 
 /*
- * Returns the time that it takes to collect the plane's full block with the
- * fewest valid units, or 0 if no block is worth collecting. The result assumes
- * that the die does nothing else, and that all copies stay in the plane. The
- * call is slow, as it may look at each page of the block.
+ * Returns the time needed to collect the plane's full block with the fewest
+ * valid units, or 0 if no block is worth collecting. The result assumes that
+ * the die does nothing else, and that all copies stay in the plane. The call is
+ * slow, as it may look at each page of the block.
  */
 int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t plane);
 /*
  * Returns how long the running jobs of the die still take if no other command
- * comes between.
+ * runs in between.
  */
 int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 
@@ -267,12 +284,12 @@ int64_t scarp_gc_remaining_ns(const ScarpDrive *drive, uint32_t die);
 /*
  * Redistributed pacing (hios-1, hios-2) permits collections piece by piece;
  * each permission is a grant. A segment is the read and the program of one
- * page. A round is what is left of collecting one victim, or of one merge:
- * pages to copy, then blocks to erase. If the previous round still has erases
- * to do, those come first.
+ * page. A round is the rest of the work for one victim, or for one merge: pages
+ * to copy, then blocks to erase. If the previous round still has erases to do,
+ * those come first.
  */
 
-/* A write's pages that go to one plane. */
+/* The pages of a write that go to one plane. */
 typedef struct {
     uint32_t plane;
     uint32_t lpn; /* LPN of the first page */
@@ -286,13 +303,13 @@ typedef struct {
 typedef enum {
     RECLAIM_NOTHING, /* no collection is needed, or one runs or is granted */
     RECLAIM_DUE,     /* a round is due, and can be opened */
-    RECLAIM_NEEDED,  /* RECLAIM_DUE, and without it the write has no room */
-    RECLAIM_WAITS,   /* the write has no room until running work ends */
+    RECLAIM_NEEDED,  /* as RECLAIM_DUE, and without it the write has no room */
+    RECLAIM_WAITS,   /* the write has no room until running work has ended */
 } ScarpReclaim;
 
 /*
- * The pages and erases of a plane's round that have not been granted yet. The
- * number of pages is an upper bound. The erases are granted before the pages.
+ * The pages and erases of a plane's round that still need a grant. The number
+ * of pages is an upper bound. The erases are granted before the pages.
  */
 typedef struct {
     uint32_t plane, pages, erases;
@@ -313,9 +330,9 @@ int64_t scarp_gc_reclaim_ns(const ScarpDrive *drive, const ScarpGcWrite *write);
 int64_t scarp_gc_segment_ns(const ScarpDrive *drive);
 int64_t scarp_gc_erase_ns(const ScarpDrive *drive);
 /*
- * Returns an upper bound of a segment's time at that die. Each other die of the
- * channel that moves pages makes the bound longer, as the segment may have to
- * wait for that die's transfers.
+ * Returns an upper bound of a segment's time at the die `die`. Each other die
+ * of the channel that moves pages makes the bound longer, as the segment may
+ * have to wait for that die's transfers.
  */
 int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die);
 /*
@@ -323,30 +340,32 @@ int64_t scarp_gc_segment_on_ns(const ScarpDrive *drive, uint32_t die);
  * has nothing to collect.
  */
 bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write);
-/* True when a page or an erase of the plane's round is still to be granted. */
+/* True when a page or an erase of the plane's round still needs a grant. */
 bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane);
 /* Returns a plane of which scarp_gc_has_round() is true, or SCARP_NONE. */
 uint32_t scarp_gc_round(ScarpDrive *drive);
 /*
- * Sets *open to the rounds of all planes that have pages or erases to be
- * granted, and returns their number. *open is valid until the next call.
+ * Returns the number of planes whose rounds have pages or erases that need a
+ * grant, and lets *open point to these rounds. The array is valid until the
+ * next call.
  */
 uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open);
 /*
- * Returns how many blocks are to be erased after the pages of the plane's
- * round.
+ * Returns how many blocks are to be erased when the pages of the plane's round
+ * have moved.
  */
 uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
 /*
- * Grants the plane's round this many erases and pages. They begin as soon as
- * the die can. If the previous round still has erases to do, the granted erases
- * come before the pages; otherwise all erases follow the pages.
+ * Grants `erases` erases and `pages` pages to the plane's round. They begin as
+ * soon as the die can begin them. If the previous round still has erases to do,
+ * the granted erases come before the pages; otherwise all erases follow the
+ * pages.
  */
 void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);
 /*
- * Returns how long the die needs for the pages and erases that have been
- * granted and are not complete.
+ * Returns how long the die needs for its granted pages and erases that are not
+ * complete.
  */
 int64_t scarp_gc_granted_ns(const ScarpDrive *drive, uint32_t die);
 
@@ -359,61 +378,62 @@ uint32_t scarp_gc_copied_from(const ScarpUnit *unit);
 
 /*
  * Checks that the plane's counter of reserved pages (scarp_plane_promise())
- * equals the reservations counted anew, and that the plane has at least that
- * many pages left.
+ * equals a fresh count of the reservations, and that the plane has at least
+ * that many pages left.
  */
 bool scarp_gc_laws(const ScarpDrive *drive, uint32_t plane, GError **error);
 
 /* ---- Helpers for gc's policies ------------------------------------------ */
 
 /*
- * Permits the job to move `pages` more pages. UINT32_MAX: the job may go on to
- * its end, erase included.
+ * Permits the job to move `pages` more pages. With UINT32_MAX the job may go on
+ * to its end, erase included.
  */
 void scarp_gc_allow(ScarpDrive *drive, ScarpGcJob *job, uint32_t pages);
 /*
  * gc/choose_victim.c: returns the block that the victim policy chooses. If wear
- * is too uneven, returns a little-worn block instead and sets *levelling.
- * Returns SCARP_NONE if there is no victim, or if a program of the block has
- * not ended.
+ * is too uneven, returns a little-worn block instead, and sets *levelling.
+ * Returns SCARP_NONE if the plane has no victim, or if a program in the chosen
+ * block has not ended.
  */
 uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t plane,
                                 bool *levelling);
 /*
- * gc/victim_candidates.c: fills candidates[] with full blocks that have the
- * fewest valid units in the plane, at most max of them, and returns their
- * number. Returns 0 if no block is worth collecting.
+ * gc/victim_candidates.c: fills candidates[] with at most `max` of the plane's
+ * full blocks that have the fewest valid units, and returns their number.
+ * Returns 0 if no block is worth collecting.
  */
 uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t plane,
                             uint32_t *candidates, uint32_t max);
 /*
- * Returns a full block with the fewest valid units of those that have more than
+ * Returns the full block with the fewest valid units among those with more than
  * `least`, or SCARP_NONE. Sets *n_below to the number of full blocks with at
- * most `least` valid units; the function walks through all of these.
+ * most `least` valid units. The function walks through all of these blocks.
  */
 uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t plane,
                             uint32_t least, uint32_t *n_below);
 /*
- * Returns block if it is worth collecting, otherwise a full block with the
- * fewest valid units, or SCARP_NONE if no block is worth it.
+ * Returns `block` if it is worth collecting, otherwise the full block with the
+ * fewest valid units. SCARP_NONE: no block is worth collecting.
  */
 uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t plane,
                                uint32_t block);
 uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t plane);
 /*
- * gc/place_common.c: true when plane may take in one more unit that a
+ * gc/place_common.c: true when the plane may take in one more unit that a
  * collection of another plane moves.
  */
 bool scarp_place_room(const ScarpDrive *drive, uint32_t plane);
 /*
- * Returns the plane that gets the channel's share of the job's victim. The
- * channel's planes take turns, victim by victim.
+ * Returns the plane of the channel that takes the job's units for this channel.
+ * The channel's planes take turns, victim by victim.
  */
 uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *job,
                               uint32_t channel);
 /*
- * Returns plane if it is the victim's own, or has room. Otherwise returns the
- * next plane with room, or the victim's own, and adds 1 to gc_fallback_units.
+ * Returns `plane` if it is the victim's own plane, or has room. Otherwise
+ * returns the next plane with room, or else the victim's own plane, and adds 1
+ * to gc_fallback_units.
  */
 uint32_t scarp_place_or_next(ScarpDrive *drive, const ScarpGcJob *job,
                              uint32_t plane);

@@ -1,7 +1,7 @@
 /*
- * Blocking pacing: one collection of a die at a time, and the die chooses
- * nothing else until the victim is erased. Commands of the host run meanwhile
- * in two cases that no pacing decides: a read suspends a program or an erase
+ * Blocking pacing: a die runs one collection at a time, and chooses no other
+ * command until the victim is erased. Commands of the host run meanwhile in two
+ * cases that no pacing decides: a read suspends a program or an erase
  * (nand/suspend.c), or a command joins a command of the collection (gc-par).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,11 +1,11 @@
 /*
  * Partial collection (GFTL, Choudhuri and Givargis 2008; pregc §5.1): a
- * collection is cut into steps that take no longer than an erase. One step runs
- * after each host command of the die, or while the die has no such command.
+ * collection is cut into steps that take no longer than an erase. A step runs
+ * after each host command of the die, or while the die has no host command.
  *
- * A plane at its floor of free blocks waits no longer: its collection runs to
- * the end. GFTL's write buffer is spare flash, so the drive should have that
- * much more over-provisioning (16 % in pregc §5.1).
+ * A plane with gftl_floor free blocks or fewer waits no longer: its collection
+ * runs to the end. GFTL's write buffer is spare flash, so the drive should have
+ * as much more over-provisioning (16 % in pregc §5.1).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -55,8 +55,8 @@ static void check(ScarpDrive *drive, uint32_t die)
 
     scarp_gc_check_one(drive, die);
     /*
-     * An urgent sibling plane counts, too: its collection can start only after
-     * the collection that runs.
+     * An urgent sibling plane counts, too, because its collection can start
+     * only after the running collection.
      */
     for (uint32_t p = die * n; p < (die + 1) * n; p++) {
         short_of_blocks |= urgent(drive, p);

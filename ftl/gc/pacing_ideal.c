@@ -19,9 +19,9 @@ static void check(ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * A collection that another scheme began still takes time. The host's commands
- * go before those of the collection, unless a program waits for a page in the
- * collection's plane.
+ * A collection that an earlier scheme began still takes time. The host's
+ * commands go before the commands of that collection, unless a program waits
+ * for a page in the collection's plane.
  */
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {

@@ -1,16 +1,17 @@
 /*
- * PaGC: when one plane of a die is due, all planes of the die collect, so that
- * none of them idles while another collects (Shahidi et al. 2016, parallel
- * garbage collection).
+ * PaGC: when collection is due in one plane of a die, all planes of the die
+ * collect, so that no plane idles while another plane collects (Shahidi et al.
+ * 2016, parallel garbage collection).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/internal.h"
 
 /*
- * A collection of translation units starts none in the die's other planes.
- * Collections there would relocate data, and so change mapping entries. That
- * would make the next collection of translation units due, without end.
+ * A collection of translation units starts no collection in the die's other
+ * planes. Such a collection would relocate data, and so change mapping entries.
+ * These changes would make the next collection of translation units due,
+ * without end.
  */
 static void check(ScarpDrive *drive, uint32_t die)
 {

@@ -7,10 +7,11 @@
 #include "gc/internal.h"
 
 /*
- * True when the plane depends on a collection, for one of three reasons. A
- * collection runs there. The plane has promised a page to copies. Or the plane
- * cannot collect until the die's running collection ends, and a program that
- * waits for a page there would starve as long as the die has other programs.
+ * True when the plane depends on a collection, for one of three reasons: a
+ * collection runs there; a page of the plane is reserved for copies; or a
+ * program waits there for a page, and the plane cannot collect until the die's
+ * running collection ends. That program would starve as long as the die has
+ * other programs.
  */
 static bool waits(const ScarpDrive *drive, uint32_t die, uint32_t p)
 {

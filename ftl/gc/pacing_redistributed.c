@@ -3,10 +3,10 @@
  * merge, moves pages and erases only as the host queue's policy grants it. This
  * pacing comes with hios-1 and hios-2. gc/rounds.c keeps the grants.
  *
- * While no command waits nothing is granted, and no collection goes on. Three
- * jobs run to their end without grants (counted in gc_forced_runs): the
- * collection of a plane that is down to its last free block, the collection of
- * translation units that have no block left, and the merge that a program in
+ * While no command waits, nothing is granted, and no collection goes on. Three
+ * kinds of jobs run to their end without grants (counted in gc_forced_runs):
+ * the collection of a plane with one free block left, a collection of
+ * translation units when they have no block left, and a merge that a program in
  * the device waits for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -25,10 +25,10 @@ static void release(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * Collects the plane without grants if it is down to its last free block, or if
- * programs of translation units wait for a collection of these; otherwise
- * returns false. A job that was begun in a command's slack is released, too:
- * possibly no later command has slack for its erase.
+ * Collects the plane without grants if it has one free block left, or if
+ * programs of translation units wait for a collection of their blocks.
+ * Otherwise returns false. A job that was begun in a command's slack goes on
+ * without grants, too, as possibly no later command has slack for its erase.
  */
 static bool collect(ScarpDrive *drive, uint32_t plane)
 {
@@ -43,7 +43,7 @@ static bool collect(ScarpDrive *drive, uint32_t plane)
     return true;
 }
 
-/* True when the job is doing, or may begin, a step that was granted. */
+/* True when the job is at a granted step, or may begin one. */
 static bool has_grant(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     return job->erasing || job->erases || job->pages_out ||
@@ -51,9 +51,10 @@ static bool has_grant(const ScarpDrive *drive, const ScarpGcJob *job)
 }
 
 /*
- * Makes room for the program that waits in the plane, if there is one. It may
- * suffice to begin a merge, whose copies are granted later. If it does not, the
- * merge first does the work that was granted. Then all of it is released.
+ * Makes room for the program that waits in the plane, if a program waits there.
+ * To begin a merge may suffice; its copies are granted later. If a program
+ * still waits, the merge first does the work that was granted, and then goes on
+ * to its end without grants.
  */
 static void make_room(ScarpDrive *drive, uint32_t plane)
 {
@@ -92,8 +93,8 @@ static void check(ScarpDrive *drive, uint32_t die)
 }
 
 /*
- * A granted command goes before the host's, because the slack that it was
- * granted from runs out.
+ * A granted command goes before the host's commands, because the slack that it
+ * was granted from runs out.
  */
 static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 {
@@ -102,7 +103,7 @@ static ScarpTurn turn(ScarpDrive *drive, uint32_t die)
 
 /*
  * An idle die collects nothing: grants come from the slack of waiting commands,
- * and none waits.
+ * and no command waits.
  */
 static bool may_collect(const ScarpDrive *drive G_GNUC_UNUSED,
                         uint32_t die G_GNUC_UNUSED)

@@ -1,6 +1,6 @@
 /*
  * Rules of all placements that move units to other planes. The plane that takes
- * a unit must keep a floor of free blocks and stay below a ceiling of valid
+ * a unit in must keep a floor of free blocks and stay below a ceiling of valid
  * units, or its own collections could not end.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -15,7 +15,7 @@ bool scarp_place_room(const ScarpDrive *drive, uint32_t p)
     }
     /*
      * The plane's own collection may need one free block, and the unit that is
-     * taken in may need another.
+     * taken in may need a second.
      */
     return scarp_plane_free_blocks(drive, p) >= 3 &&
            scarp_plane_spare_blocks(drive, p) >= 2 &&
@@ -30,8 +30,8 @@ uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *gc,
     uint32_t per_channel = drive->geo.n_planes / (uint32_t)drive->desc.channels;
 
     /*
-     * The planes take turns by the number of the victim's erases, which grows
-     * from one collection of the block to the next. Images have that number, so
+     * The planes take turns by the number of the victim's erases, which is
+     * higher at the next collection of the block. An image has that number, so
      * a drive that starts from an image goes on in the same order.
      */
     return channel * per_channel +

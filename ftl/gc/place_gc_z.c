@@ -1,7 +1,7 @@
 /*
  * GC-Z (paragc §IV): relocated units go to the channels by a Zipf distribution
- * of exponent 0.95, whatever the channels do. As under ParaGC, one plane of
- * each channel gets the channel's share of a victim.
+ * of exponent 0.95, regardless of the channels' load. As with ParaGC, one plane
+ * of each channel gets the channel's share of a victim.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,8 +10,8 @@
 #define MAX_CHANNELS 64
 
 /*
- * The weight of each rank, 10^6 / rank^0.95, rounded. The numbers are not
- * computed here, because libm differs between hosts.
+ * The weight of each rank, 10^6 / rank^0.95, rounded. The program does not
+ * compute these numbers, because libm differs between hosts.
  */
 static const uint32_t weight[MAX_CHANNELS] = {
     1000000, 517632, 352156, 267943, 216760, 182287, 157455, 138696,

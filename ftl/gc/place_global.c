@@ -1,6 +1,6 @@
 /*
  * Global GC (hpdc18 §4.4): relocated pages go to all planes in turn, so that
- * reads load the victim's die, and programs load others.
+ * the reads load the victim's die, and the programs load other dies.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,7 +17,7 @@ static uint32_t plane(ScarpDrive *drive, const ScarpGcJob *gc,
     Global *global = drive->scheme.state[AXIS_PLACEMENT];
 
     /*
-     * A plane gets as many units as a page has, then the next plane has its
+     * A plane gets as many units as a page has, then it is the next plane's
      * turn.
      */
     if (++global->units >= drive->geo.units_per_page) {

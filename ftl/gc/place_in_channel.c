@@ -1,7 +1,7 @@
 /*
- * Relocated units stay in their channel: the Baseline that paragc §IV names. As
- * under ParaGC, a victim's pages are read into RAM first. The channel writes
- * them in one of its planes; the planes take turns, victim by victim.
+ * Relocated units stay in their channel, as in the Baseline of paragc §IV. As
+ * with ParaGC, a victim's pages are read into RAM first, and the channel writes
+ * its share in one of its planes. The planes take turns, victim by victim.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

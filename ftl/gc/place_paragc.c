@@ -1,19 +1,18 @@
 /*
  * ParaGC (paragc §III): Algorithm 1 decides how many pages of a victim go to
- * each channel, by the channels' service rates. Algorithm 2 decides which pages
- * these are, by their hotness.
+ * each channel, by the channels' service rates. Algorithm 2 chooses these pages
+ * by their hotness.
  *
  * Choices where the paper is open:
- *
  * - The search starts from an even spread of the pages over the channels.
- * - The search moves a page only when D falls, which is the time for which the
- *   paper expects reads to be suspended. The printed test, u < 0, also moves a
- *   page when D stays equal, as ties=1 does. But an idle channel makes D 0 if
- *   all pages stay on it, and then nothing would be copied in parallel.
+ * - D is the time for which the paper expects reads to be suspended. The search
+ *   moves a page only when D falls. The printed test, u < 0, also moves a page
+ *   when D stays equal, as ties=1 does. But an idle channel makes D 0 if all
+ *   pages stay on it, and then nothing would be copied in parallel.
  * - If the victim's own channel has the lowest read rate, D is least when every
  *   page stays there, which is the baseline. Then only the limit of iterations
- *   keeps pages spread. Its default is the middle of the range that was swept,
- *   1 to 1,024 (docs/papers/paragc.md).
+ *   keeps pages spread. The default of that limit is the middle of the range 1
+ *   to 1,024, which was swept (docs/papers/paragc.md).
  *
  * A channel writes its share in one of its planes, t_i = v_i T (equation 4).
  * The planes take turns, victim by victim.
@@ -34,17 +33,17 @@ enum {
 typedef struct {
     /* bytes that the host read in each slot of time */
     uint64_t bytes[RING_SLOTS];
-    /* the number of each slot since the drive was new */
+    /* number of each slot, counted since the drive was new */
     int64_t slot[RING_SLOTS];
 } Ring;
 
 typedef struct {
     Ring ring[MAX_CHANNELS];
     uint16_t *sketch;    /* [SKETCH_ROWS][width]: counters as last written */
-    uint32_t *halved; /* [SKETCH_ROWS][width]: halvings when it was written */
+    uint32_t *halved; /* [SKETCH_ROWS][width]: `halvings` at that write */
     uint32_t halvings;   /* number of halvings so far */
     uint64_t reads;      /* reads since the last halving */
-    uint8_t *channel_of; /* [plane][unit of its victim]: channel it goes to */
+    uint8_t *channel_of; /* [plane][unit of its victim]: target channel */
 } ParaGc;
 
 static uint32_t channel_of_plane(const ScarpDrive *drive, uint32_t p)
@@ -67,17 +66,16 @@ static uint32_t bucket(const ScarpDrive *drive, uint32_t lpn, uint32_t row)
 }
 
 /*
- * Returns a counter's present value: its overdue halvings are applied now. To
- * walk through all counters at each halving would cost too much, as their
- * number and the rate of halvings are parameters: one read might halve 80
- * million counters.
+ * Returns a counter's present value, with its overdue halvings. Halving all
+ * counters at each halving would cost too much, as their number and the rate of
+ * halvings are parameters: a single read might halve 80 million counters.
  */
 static uint16_t counter_now(const ParaGc *s, uint64_t at)
 {
     return s->sketch[at] >> MIN(s->halvings - s->halved[at], 16u);
 }
 
-/* Applies the overdue halvings to all counters. A counter of 0 needs none. */
+/* Applies the overdue halvings to all counters. A counter of 0 stays 0. */
 static void settle(const ScarpDrive *drive, ParaGc *s)
 {
     uint64_t width = drive->scheme.param[AXIS_PLACEMENT][PARAM_WIDTH];
@@ -174,9 +172,9 @@ static uint64_t service_rate(const ScarpDrive *drive, const Ring *ring)
 /* ---- Algorithm 1: the number of pages for each channel ----------------- */
 
 /*
- * Returns D, for how long the paper expects reads to be suspended (equation 2),
- * in units of a page's time T. s[] are the channels' service rates, and v[] the
- * pages that each of them gets.
+ * Returns D, the time for which the paper expects reads to be suspended
+ * (equation 2), in units of a page's time T. s[] has the channels' service
+ * rates, and v[] the number of pages that each channel gets.
  */
 static uint64_t suspended(const uint64_t *s, const uint32_t *v, uint32_t n,
                           uint32_t own)
@@ -192,8 +190,8 @@ static uint64_t suspended(const uint64_t *s, const uint32_t *v, uint32_t n,
 }
 
 /*
- * Implements line 1 of Algorithm 1, "Generate an arrangement", as parameter
- * `start` says: the paper leaves that open.
+ * Implements line 1 of Algorithm 1, "Generate an arrangement". The paper does
+ * not say how; the parameter `start` does.
  */
 static void first_arrangement(ScarpDrive *drive, uint32_t own, uint32_t pages,
                               uint32_t *v)
@@ -267,8 +265,8 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
 
         rate[c] = service_rate(drive, &s->ring[c]);
         /*
-         * Sorts the channels by rate, least first. Channels are few, so they
-         * are sorted by insertion.
+         * Sorts the channels by rate, the lowest first. Insertion sort is
+         * enough for a few channels.
          */
         for (; i && rate[order[i - 1]] > rate[c]; i--) {
             order[i] = order[i - 1];
@@ -277,8 +275,8 @@ static void gc_start(ScarpDrive *drive, ScarpGcJob *gc)
     }
     arrange(drive, rate, own, scarp_block_valid(drive, gc->victim), v);
     /*
-     * Hot units get channels first, and the channels with the lowest rates. All
-     * other units follow. Each group is in the order of the block.
+     * Hot units come first, and get the channels with the lowest rates. All
+     * other units follow. Both groups are in the order of the block.
      */
     for (int group = 1; group >= 0; group--) {
         for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {
@@ -344,7 +342,8 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
 }
 
 /*
- * Saves or loads the state but for channel_of[]: a drive at rest has no victim.
+ * Saves or loads the state except channel_of[], as a drive at rest has no
+ * victim.
  */
 static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 {

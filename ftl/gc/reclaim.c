@@ -2,18 +2,18 @@
  * For redistributed pacing (hios-isca14 section 5.1): finds out whether a write
  * needs a collection or merge that has not begun.
  *
- * A write needs one in two cases. Free-block reclaiming: the write's plane is
- * short of free blocks. Logical-block reclaiming, with mappings that choose the
- * page of a write: the block for the write has too few pages left, and no
- * further block can be opened.
+ * There are two cases. Free-block reclaiming: the write's plane is short of
+ * free blocks. Logical-block reclaiming, with mappings that choose the page of
+ * a write: the block for the write has too few pages left, and no further block
+ * can be opened.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/internal.h"
 
 /*
- * True when the plane has a job that goes on: the job does not wait for its
- * erase, or a further round was opened that lets it erase.
+ * True when the plane's job goes on by itself: it does not wait for the
+ * permission to erase, or a round was opened that brings this permission.
  */
 static bool is_under_way(const ScarpDrive *drive, uint32_t plane)
 {
@@ -33,8 +33,8 @@ bool scarp_gc_has_round(const ScarpDrive *drive, uint32_t plane)
 
 /*
  * True when the plane has a block worth collecting. While a job runs, the round
- * begins only after that job's erase. Otherwise it begins at once, so no
- * program of the victim may be on its way.
+ * begins only after that job's erase. Otherwise the round begins at once, so no
+ * program in the victim may be under way.
  */
 static bool has_victim(const ScarpDrive *drive, uint32_t plane)
 {
@@ -92,8 +92,8 @@ static ScarpReclaim of_block(const ScarpDrive *drive,
         return RECLAIM_NOTHING;
     }
     /*
-     * A merge may be impossible just now, because programs are still under way
-     * in the blocks that it would merge.
+     * A merge may be impossible at the moment, because programs are still under
+     * way in the blocks that it would merge.
      */
     if (!scarp_gc_runs(drive, plane) &&
         !scarp_merge_plan(drive, plane, room ? SCARP_NONE : write->lpn, &copies,

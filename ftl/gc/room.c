@@ -1,17 +1,18 @@
 /*
- * The order in which collections begin if the mapping has room for a limited
- * number of changed entries (ftl.mapping=demand).
+ * The order in which collections begin if RAM has room for a limited number of
+ * changed mapping entries (ftl.mapping=demand).
  *
- * A collection changes as many entries as its victim has valid units. If there
- * is no room for so many, its plane is refused. Planes whose turn comes
- * earlier, or whose victims have fewer valid units, could then take the room
- * again and again. So gc remembers one refused plane: the one in which a
- * program of the host waits longest for a page.
+ * A collection changes as many entries as its victim has valid units. Without
+ * room for so many, the collection is refused. Planes that ask earlier, or
+ * whose victims have fewer valid units, could then take the room again and
+ * again. So gc remembers one refused plane: the plane in which a program of the
+ * host waits longest for a page.
  *
- * When collections of other planes have passed that program as often as the
- * limit allows (PASS_UPDATES), no collection that changes entries begins before
- * the remembered plane's. One exception: while the die of the remembered plane
- * runs another collection, that plane could not begin anyway, so others may.
+ * When collections of other planes have gone before that program as often as
+ * the limit allows (PASS_UPDATES), no collection that changes entries begins
+ * before the remembered plane's. There is one exception: while the die of the
+ * remembered plane runs another collection, that plane could not begin anyway,
+ * so other planes may.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -37,7 +38,7 @@ bool scarp_gc_has_room(ScarpDrive *drive, uint32_t p, uint32_t victim)
     }
     if (*refused != SCARP_NONE && (scarp_map_changes_nothing(drive) ||
                                    !host_in_need(drive, *refused))) {
-        /* all room is free, or no program waits for it */
+        /* all room is free, or no program waits for room */
         *refused = SCARP_NONE;
     }
     waiter = *refused == SCARP_NONE ? NULL : host_in_need(drive, *refused);

@@ -1,10 +1,10 @@
 /*
  * Rounds of HIOS (hios-isca14 section 5.2): the rest of a plane's collection,
- * or merge, and the grants for it.
+ * or merge, and the grants for this work.
  *
  * In algorithm 2 a victim goes back to the free blocks unerased, and is erased
- * before the pages of the next victim move. Here it is not among the free
- * blocks meanwhile: its job waits for the grant of the erase. A merge may have
+ * before the pages of the next victim move. Here the victim stays out of the
+ * free blocks: its job waits for the grant of the erase. A merge may have
  * several such blocks, and each erase is granted by itself.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -56,7 +56,7 @@ bool scarp_gc_makes_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn)
                : scarp_merge_copies_left(drive, plane) <= job->moves_left;
 }
 
-/* Returns how many pages the job has still to move, granted or not. */
+/* Returns how many pages the job has still to move, with grants or without. */
 static uint32_t pages_to_move(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     uint32_t valid;
@@ -66,8 +66,8 @@ static uint32_t pages_to_move(const ScarpDrive *drive, const ScarpGcJob *job)
     }
     valid = scarp_block_valid(drive, job->victim);
     /*
-     * valid may be the smaller number: the host may have overwritten units that
-     * were read.
+     * The number of valid units may be smaller than units_out, because the host
+     * may have overwritten units that were read.
      */
     return valid > job->units_out
                ? MIN(drive->desc.pages_per_block - job->next_page,
@@ -114,14 +114,14 @@ uint32_t scarp_gc_round_left(const ScarpDrive *drive, uint32_t plane,
     pages = pages_to_move(drive, job);
     pages -= MIN(pages, job->moves_left);
     /*
-     * If units that were read wait for a full page, that page has to be
-     * granted, too.
+     * If units that were read wait for a full page, the program of that page
+     * needs a grant, too.
      */
     return pages || job->pages_out || job->moves_left ? pages
                                                       : job->units_out > 0;
 }
 
-/* Returns how many granted pages have not moved. */
+/* Returns how many granted pages of the plane have not moved yet. */
 static uint32_t pages_granted(const ScarpDrive *drive, uint32_t plane)
 {
     const ScarpGcJob *job = scarp_gc_job(drive, plane);
@@ -262,9 +262,9 @@ bool scarp_gc_open_round(ScarpDrive *drive, const ScarpGcWrite *write)
 
 /*
  * Returns a grant of pages that suffices for the rest of any victim: a block's
- * pages, and one more, because the erase needs moves_left above 0. A grant of
- * exactly the pages left might not suffice: pages that are being read may prove
- * stale, and others have to move instead of them.
+ * pages, and one page more, because the erase needs moves_left above 0. A grant
+ * of exactly the pages left might not suffice: pages that are being read may
+ * prove stale, so that further pages move instead.
  */
 static uint32_t to_the_end(const ScarpDrive *drive)
 {
@@ -294,7 +294,7 @@ void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
     scarp_gc_advance(drive, job);
 }
 
-/* Returns how many erases the job was granted, without the one that runs. */
+/* Returns how many granted erases of the job have not begun. */
 static uint32_t erases_granted(const ScarpDrive *drive, uint32_t die,
                                const ScarpGcJob *job)
 {
@@ -351,9 +351,9 @@ void scarp_round_moves(ScarpDrive *drive, ScarpGcJob *job)
     ScarpRounds *rounds = rounds_of(drive);
 
     /*
-     * The host may rewrite a page that was granted before it moves, so
-     * granted[] may be 0 here. A job that is released by force may move any
-     * number of pages, and takes no slack for them.
+     * The host may rewrite a granted page before it moves, so granted[] may be
+     * 0 here. A job that is released by force may move any number of pages, and
+     * takes no slack for these.
      */
     if (rounds->granted[job->plane] && job->moves_left < UINT32_MAX / 2) {
         rounds->granted[job->plane]--;
@@ -363,8 +363,8 @@ void scarp_round_moves(ScarpDrive *drive, ScarpGcJob *job)
 }
 
 /*
- * True when the round that was opened while the job waited for its erase is
- * still needed.
+ * True when the next round of the plane, which was opened while the job waited
+ * for its erase, is still needed.
  */
 static bool still_wants(ScarpDrive *drive, uint32_t plane, uint32_t lpn)
 {
@@ -401,7 +401,7 @@ void scarp_round_ended(ScarpDrive *drive, ScarpGcJob *job)
     rounds->granted[plane] = 0;
     /*
      * The plane's next job may begin without a round, for example by request.
-     * Such a job serves no lpn.
+     * Such a job makes room for no LPN.
      */
     rounds->lpn[plane] = SCARP_NONE;
     /*

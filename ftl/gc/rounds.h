@@ -1,7 +1,8 @@
 /*
  * The state of redistributed pacing (gc/pacing_redistributed.c), which permits
- * collections in rounds (what is left of one victim, or of one merge). gc/ops.h
- * has the functions by which the host-queue policy asks for rounds.
+ * collections in rounds. A round is the rest of the work for one victim, or for
+ * one merge. gc/ops.h has the functions by which the host-queue policy asks for
+ * rounds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,17 +14,17 @@
 typedef struct {
     int64_t segment_ns, erase_ns; /* upper bounds of a segment and an erase */
     int64_t channel_ns; /* a segment's time on the channel */
-    /* [n_planes]: a list of the n planes that may have a round */
+    /* [n_planes]: the first n entries list the planes that may have a round */
     uint32_t *plane;
     uint32_t n;
-    bool *listed;       /* [n_planes]: whether plane[] has the plane */
-    uint32_t *at_die;   /* [die]: how many of its planes plane[] has */
-    ScarpGcRound *open; /* [n_planes]: the answer of scarp_gc_rounds() */
-    bool *next; /* [plane]: a round was opened that follows the awaited erase */
+    bool *listed;       /* [n_planes]: true if plane[] lists the plane */
+    uint32_t *at_die;   /* [die]: how many of its planes are in plane[] */
+    ScarpGcRound *open; /* [n_planes]: the array that scarp_gc_rounds() fills */
+    bool *next; /* [plane]: a round was opened that follows the erase */
     uint32_t *pages;    /* [plane]: pages granted for the round of next[] */
-    /* [plane]: pages granted to the job that have not begun to move */
+    /* [plane]: pages that the job was granted and has not begun to move */
     uint32_t *granted;
-    /* [plane]: the lpn that the job makes room for, or SCARP_NONE */
+    /* [plane]: the LPN that the job makes room for, or SCARP_NONE */
     uint32_t *lpn;
 } ScarpRounds;
 
@@ -43,15 +44,18 @@ static inline bool scarp_round_is_paced(const ScarpGcJob *job)
 }
 
 /*
- * Begins a round: a merge for lpn, if that is not SCARP_NONE, or any collection
- * or merge of the plane. Returns false if there is no work.
+ * Begins a round: a merge for `lpn`, or, if `lpn` is SCARP_NONE, any collection
+ * or merge of the plane. Returns false if the plane has no such work.
  */
 bool scarp_round_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
-/* Called when a job has begun: from now on it does only what it is granted. */
+/*
+ * Called when a job has begun: from now on the job does only what it is
+ * granted.
+ */
 void scarp_round_began(ScarpDrive *drive, ScarpGcJob *job);
 /*
- * Called when a page of a job begins to move: counts it if a command's slack
- * granted it.
+ * Called when a page of a job begins to move. Counts the page if a command's
+ * slack granted it.
  */
 void scarp_round_moves(ScarpDrive *drive, ScarpGcJob *job);
 /* Called when a job has ended: begins the round that was opened meanwhile. */

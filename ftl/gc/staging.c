@@ -7,22 +7,21 @@
 #include "gc/internal.h"
 
 /*
- * Makes or withdraws the promise of one page of plane p: page is the new state,
- * *promised the old one.
+ * Reserves one page of plane `p` for copies, or gives it back: `page` is the
+ * new state, *promised the old state.
  *
- * The last free block of a plane is reserved for its own collection. Copies
- * that come on top, from other planes or ahead of time, could use that block
- * up. So their pages are promised: the host opens no block that a promised page
- * needs. A promise is made before the first unit of the page is packed, and
- * ends when the page's program starts.
+ * The last free block of a plane is kept for the plane's own collection. Copies
+ * from other planes or ahead of time could use up that block. So their pages
+ * are reserved (promised): the host opens no block that a reserved page needs.
+ * A page is reserved before its first unit is packed, until its program starts.
  */
 static void __attribute__((noinline)) promise(ScarpDrive *drive, uint32_t p,
                                               bool *promised, bool page)
 {
     if (page && !*promised) {
         /*
-         * With the promise the plane may have one spare block left, so its die
-         * has to look for collections.
+         * With the reserved page the plane may have one spare block left, so
+         * its die has to look for collections.
          */
         scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
     }
@@ -31,8 +30,8 @@ static void __attribute__((noinline)) promise(ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Passes the promise of the packer's page on to the program that the packer
- * becomes. Returns false if the page is not promised.
+ * Passes the reservation of the packer's page on to the program that the packer
+ * becomes. Returns false if the page is not reserved.
  */
 static bool take_promise(ScarpDrive *drive, const ScarpPacker *packer,
                          uint32_t p)
@@ -63,8 +62,8 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
         ScarpGcJob *job = scarp_copy_of(unit)->job;
 
         /*
-         * A page may contain units of several victims, and each of their jobs
-         * counts its units in this page.
+         * A page may contain units of several victims, and the job of each
+         * victim counts its units in this page.
          */
         job->pages_out++;
         if (job->plane != p) {
@@ -98,7 +97,9 @@ void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
     ScarpPacker *packer;
 
     if (scarp_unit_stream(&copy->unit)) {
-        /* Translation units stay in their plane, which has blocks for them. */
+        /*
+         * Translation units stay in their plane, which keeps blocks for them.
+         */
         packer = &drive->gc.map_packer[p];
     } else {
         if (drive->scheme.place->plane) {
@@ -111,8 +112,8 @@ void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
 }
 
 /*
- * Moves the job's units from the packer of plane p to that of the job's own
- * plane.
+ * Moves the job's units from the packer of plane `p` to the packer of the job's
+ * own plane.
  */
 static void __attribute__((noinline)) call_back(ScarpDrive *drive,
                                                 ScarpGcJob *job, uint32_t p)
@@ -138,7 +139,7 @@ static void __attribute__((noinline)) call_back(ScarpDrive *drive,
     }
     if (drive->gc.plane[p].promised && !others) {
         promise(drive, p, &drive->gc.plane[p].promised, false);
-        /* without the promise, the host may be able to open a block */
+        /* without the reservation, the host may be able to open a block */
         scarp_nand_kick(drive, scarp_plane_die(drive, p));
     }
 }
@@ -158,7 +159,7 @@ void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
         return;
     }
     /*
-     * Units may be in the packer of any plane, as the placement may have
+     * Units may be in the packer of any plane, as the placement policy may have
      * changed since they were put there.
      */
     for (uint32_t p = 0; job->away && p < drive->geo.n_planes; p++) {

@@ -1,13 +1,13 @@
 /*
- * gc: garbage collection. It owns the jobs (a job collects one victim block, or
- * does one merge; a plane has at most one), the packers (pages under
- * construction) of relocated units, and the counts of jobs at each die.
+ * gc: garbage collection. This directory owns the jobs (a job collects one
+ * victim block, or does one merge; a plane has at most one), the packers (pages
+ * under construction) of relocated units, and the counts of jobs at each die.
  *
  * Policies choose when to collect (pacing_*.c, ahead_*.c), which block
  * (victim_*.c) and where to copy its units (place_*.c). Other directories of
- * ftl/ ask gc what a collection costs, and whether one keeps a die busy, and
- * they can start or delay collections. gc calls map, pack, blocks, media and
- * nand, and tells nand which dies collect.
+ * ftl/ ask gc what a collection costs, and whether one keeps a die busy. They
+ * can start or delay collections. gc calls map, pack, blocks, media and nand,
+ * and tells nand which dies collect.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -32,24 +32,24 @@ typedef struct {
  * copied, the job erases the victim.
  */
 struct ScarpGcJob {
-    ScarpOrigin origin; /* GC; or PREMIGRATE, which erases nothing */
+    ScarpOrigin origin; /* GC; or PREMIGRATE: the job erases nothing */
     bool running;
     bool begun;     /* its first flash command has started */
     bool erasing;
     bool levelling; /* the victim was chosen to level wear */
     bool merge;     /* the mapping plans its steps: gc/merge.c */
-    ScarpMergeKind kind; /* the merge's kind */
-    bool promised;    /* a page of its plane is promised to it (PREMIGRATE) */
+    ScarpMergeKind kind; /* kind of the merge */
+    bool promised;    /* PREMIGRATE: a page of the plane is reserved for it */
     bool erase_later; /* the erase waits until the pacing grants it */
     bool fold;        /* the victim is a block of the SLC cache */
-    uint32_t fold_pages; /* of a static block: pages promised to its copies */
-    uint32_t erases;  /* erases of a merge that were granted and not begun */
+    uint32_t fold_pages; /* of a static block: pages reserved for its copies */
+    uint32_t erases;  /* granted erases of a merge that have not begun */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
     uint32_t next_page; /* page of the victim to look at next */
-    uint32_t pages_out; /* reads, and units in programs, on their way */
+    uint32_t pages_out; /* reads, and units in programs, under way */
     uint32_t units_out; /* units read, not yet committed or dropped */
-    uint32_t away;      /* units of units_out in packers of other planes */
+    uint32_t away;      /* those of units_out in packers of other planes */
     uint32_t moves_left;
     uint32_t moved;     /* units moved */
     int64_t begin_ns;
@@ -63,20 +63,20 @@ struct ScarpGcJob {
 typedef struct {
     ScarpGcJob job;
     ScarpPacker packer; /* relocated units for this plane */
-    bool promised; /* a page is promised to units of other planes */
+    bool promised; /* a page is reserved for units of other planes */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpGcPlane;
 
 typedef struct {
-    uint32_t jobs;     /* collections that run in the die's planes */
-    uint32_t begun;    /* jobs of these that have started a flash command */
-    int64_t window_ns; /* when begun became more than 0 */
+    uint32_t jobs;     /* jobs that run in the die's planes */
+    uint32_t begun;    /* jobs that have started a flash command */
+    int64_t window_ns; /* when `begun` became more than 0 */
 } ScarpGcDie;
 
 /* Folds in idle time (gc/fold.c). */
 typedef struct {
     int64_t *idle_from_ns; /* [die]: when a command of the host ended last */
     int64_t *due_ns;       /* [die]: when it folds; NEVER: unknown, or never */
-    int64_t timer_ns;      /* the least due_ns */
+    int64_t timer_ns;      /* the least value of due_ns[] */
     bool put_off;          /* no idle die folds: the drive is drained */
 } ScarpFold;
 
@@ -86,7 +86,7 @@ typedef struct {
     ScarpGcDie *die;
     ScarpPool copies;
     int64_t hold_until_ns; /* before this time no collection begins by itself */
-    /* the plane that waits for room (gc/room.c), or SCARP_NONE */
+    /* the plane whose collection waits for room (gc/room.c), or SCARP_NONE */
     uint32_t refused;
     ScarpFold *fold; /* NULL: no SLC cache */
 } ScarpGc;

@@ -21,12 +21,14 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t p)
 
     /*
      * An open aligned block counts as a free block while enough of its pages
-     * are left. Otherwise a plane that opens one would be due at once.
+     * are left. Otherwise collection would be due in a plane as soon as it
+     * opens an aligned block.
      *
      * The planes of a die fill their aligned blocks in step. So plane i of n
-     * stops counting its block when (i + 1)/n of the block is filled, each
-     * plane at another time. Otherwise all planes of the die would be due
-     * together, and the die would collect n times in a row.
+     * stops counting its block when (i + 1)/n of the block is filled, which
+     * happens to each plane at another time. Otherwise collection would be due
+     * in all planes of the die together, and the die would collect n times in a
+     * row.
      */
     scarp_mark_if(drive, collected_despite_hold,
                   n_free <= 1 &&
@@ -146,9 +148,9 @@ bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die)
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
 {
     /*
-     * If no block was opened, no collection can have become due. Under mappings
-     * that merge, each program that comes may need a merge, and with an SLC
-     * cache it may need a fold, so every call looks.
+     * No collection can have become due while no block was opened. With
+     * mappings that merge, each program may need a merge, and with an SLC cache
+     * a fold, so every call looks for due collections.
      */
     if (!scarp_nand_collecting(drive, die) &&
         (scarp_blocks_opened(drive, die) || drive->gc.fold ||
@@ -186,9 +188,9 @@ void scarp_gc_hold(ScarpDrive *drive, int64_t until_ns)
 }
 
 /*
- * Collects without time, but only if no command runs at the die. A read that
- * runs has sensed data that is still on its way to the host, and its block must
- * not be erased before the read has ended.
+ * Collects without time, but only if no command runs at the die. A running read
+ * has sensed data that is still on its way to the host, and its block must not
+ * be erased before the read has ended.
  */
 static bool collect_now(ScarpDrive *drive, uint32_t p)
 {

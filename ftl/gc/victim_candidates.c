@@ -63,8 +63,8 @@ uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Takes greedy's choice if the policy's choice would yield nothing, so that
- * every collection makes progress.
+ * Takes greedy's choice if collecting the policy's choice would free nothing,
+ * so that every collection makes progress.
  */
 uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t p,
                                uint32_t block)

@@ -1,11 +1,11 @@
 /*
  * Cost-benefit: the victim is the block with the greatest age × (1 - u) / 2u
- * (Kawaguchi et al. 1995), where u is the block's share of valid units, and age
+ * (Kawaguchi et al. 1995). Here u is the block's share of valid units, and age
  * is the time since the block changed last.
  *
- * The first block of a bucket (blocks with equally many valid units) changed
- * longest ago, so only the first of each bucket is compared. Blocks are
- * compared by age × (n - v) / v, in integers of 128 bits.
+ * The first block of a bucket (the list of full blocks with equally many valid
+ * units) changed longest ago, so only the first block of each bucket is
+ * compared. Blocks are compared by age × (n - v) / v, in integers of 128 bits.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

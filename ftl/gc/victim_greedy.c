@@ -1,6 +1,6 @@
 /*
- * Greedy: the victim is the block with the fewest valid units; of equal ones,
- * the least erased (hpdc18 §2).
+ * Greedy: the victim is the block with the fewest valid units. Of several such
+ * blocks the one with the fewest erases is taken (hpdc18 §2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

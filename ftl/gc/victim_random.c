@@ -1,6 +1,7 @@
 /*
- * Two policies: the victim is a random full block, or, of d random ones, the
- * block with the fewest valid units (Van Houdt 2013).
+ * Two policies. `random`: the victim is a random full block. `d-choices`: of d
+ * random full blocks, the victim is the block with the fewest valid units (Van
+ * Houdt 2013).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
