@@ -1,7 +1,7 @@
 /*
  * Checks of the pages that an image contains, for drives whose power may fail.
- * Recovery reads every page on flash, even those whose units were written again
- * elsewhere. So each page in an image must be one that a drive can have
+ * Recovery reads every page on flash, even a page whose units were written
+ * again elsewhere. So each page in an image must be one that a drive can have
  * written.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,9 +1,9 @@
 /*
  * Block mapping with log blocks (BAST). Each logical block has a data block, in
  * which page i of the logical block lies at offset i. A write that is not the
- * next page of the data block goes to the log block of that logical block, at
- * any offset. When room is needed, the log block that was written least
- * recently is merged first.
+ * next page of the data block goes to the logical block's log block, at any
+ * offset. When room is needed, the log block that was written least recently is
+ * merged first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -72,8 +72,8 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
     uint32_t log = logs->log_of[page.group];
     uint32_t opened = all.others_data + all.others_log;
     /*
-     * The pages ahead of lpn may open `opened` blocks, and lpn one more. A
-     * merge needs another free block.
+     * The pages ahead of lpn may open `opened` blocks, and lpn one block more.
+     * A merge needs another free block.
      */
     bool may_open = scarp_plane_free_blocks(drive, p) >= opened + 2;
 
@@ -93,7 +93,7 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
 
 /*
  * True when no program is under way in the log block, nor in the data block of
- * the same logical block. Only then may the two be merged.
+ * the same logical block. The two blocks may be merged only then.
  */
 static bool is_settled(const ScarpDrive *drive, uint32_t log)
 {
@@ -114,8 +114,8 @@ static bool plan(const ScarpDrive *drive, uint32_t p, uint32_t lpn,
         log = logs->log_of[scarp_log_page(drive, p, lpn).group];
     }
     /*
-     * If the logical block of lpn has no log block, or one with free pages,
-     * then the plane lacks free blocks: its oldest log block is merged.
+     * If the logical block of lpn has no log block, or a log block with free
+     * pages, then the plane lacks free blocks: its oldest log block is merged.
      */
     if (log == SCARP_NONE ||
         scarp_block_written(drive, log) < drive->geo.units_per_block) {
@@ -152,8 +152,8 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
 /* ---- RAM ---------------------------------------------------------------- */
 
 /*
- * For each page of a log block the RAM has two bytes: the page's offset in the
- * logical block.
+ * For each page of a log block, RAM stores the page's offset in the logical
+ * block, in two bytes.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {

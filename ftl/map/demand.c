@@ -36,8 +36,8 @@ static uint64_t entries(const ScarpDrive *drive)
 uint64_t scarp_map_cache_bytes(const ScarpDrive *drive)
 {
     /*
-     * Beside its record, each entry needs up to two slots of the hash table, of
-     * four bytes each.
+     * Beside its record, each entry needs up to two slots of the hash table,
+     * each of four bytes.
      */
     return drive->geo.first_translation_unit == drive->geo.mapped_units
                ? 0 : entries(drive) * (sizeof(Entry) + 2 * sizeof(uint32_t));
@@ -170,7 +170,7 @@ static uint64_t ram_bytes(const ScarpDrive *drive)
 
 /*
  * Counts four bytes for the PPN of each translation unit. An idle drive needs
- * nothing else, as all entries can be fetched from flash.
+ * nothing else, as every entry can be fetched from flash.
  */
 static uint64_t table_bytes(const ScarpDrive *drive)
 {
@@ -225,9 +225,9 @@ static void persist(ScarpDrive *drive, ScarpVisit *visit)
 }
 
 /*
- * True when the unit at ppn is not a translation unit, or is one that belongs
- * to the plane of ppn. Translation unit i always lies in plane plane_of[i %
- * n_planes].
+ * True when the unit at ppn lies in the plane where it belongs. Translation
+ * unit i always lies in plane plane_of[i % n_planes]; any other unit may lie in
+ * any plane.
  */
 static bool may_hold(const ScarpDrive *drive, uint32_t ppn)
 {

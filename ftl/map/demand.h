@@ -14,8 +14,8 @@
 #include "map/internal.h"
 
 /*
- * The modelled RAM of one entry, which is an LPN and a PPN of four bytes each.
- * Both cached entries and entries that a collection changed need this.
+ * The modelled RAM of one entry: an LPN and a PPN of four bytes each. Cached
+ * entries need it, and so do entries that a collection changed.
  */
 enum { DEMAND_ENTRY_BYTES = 8 };
 
@@ -27,7 +27,7 @@ enum {
     ENTRY_DIRTY = 1,     /* newer than its translation unit on flash */
     ENTRY_LOADING = 2,   /* its translation unit is being read */
     ENTRY_LEAVING = 4,   /* freed when its translation unit is written */
-    ENTRY_PROTECTED = 8, /* used again after it was fetched */
+    ENTRY_PROTECTED = 8, /* used again after it was fetched from flash */
     ENTRY_PIN = 16
 };
 
@@ -35,7 +35,8 @@ typedef struct {
     uint32_t lpn;
     uint32_t hash_next;
     /*
-     * links of the entry's LRU segment; next: also of the unused entries' list
+     * links of the entry's LRU segment; `next` also links the list of unused
+     * entries
      */
     uint32_t prev, next;
     uint32_t dirty_next; /* next dirty entry of the translation unit */
@@ -48,8 +49,8 @@ typedef struct {
 } EntryList;
 
 /*
- * A host read, or a unit that the host wrote, that waits until its mapping
- * entry is in the cache.
+ * A host read, or a unit that the host wrote, that waits for its mapping entry
+ * to be in the cache.
  */
 struct ScarpMapWait {
     ScarpMapWait *next;
@@ -70,10 +71,10 @@ typedef struct {
  */
 typedef struct {
     ScarpUnit unit; /* first member; pack and nand know only this part */
-    WaitList waits; /* reads and units that wait until it has been read */
+    WaitList waits; /* reads and units that wait for its read */
     uint32_t tu;
     bool reading;
-    bool writing;   /* it is counted in n_writing */
+    bool writing;   /* counted in n_writing */
     /*
      * number of the last checkpoint that had begun when the contents were
      * copied
@@ -86,14 +87,14 @@ typedef struct {
  */
 typedef struct {
     Work *work;          /* NULL: the unit is not in RAM */
-    uint32_t dirty; /* the first of the unit's dirty entries, or SCARP_NONE */
-    uint32_t updates; /* number of moved units without a cached entry */
+    uint32_t dirty; /* first dirty entry of the unit, or SCARP_NONE */
+    uint32_t updates; /* moved units whose entries were not cached */
     uint32_t batch_next; /* next unit of ScarpDemand.batch[] */
-    uint32_t queue_next; /* next of the queue for writing */
+    uint32_t queue_next; /* next unit of the queue for writing */
     bool batched, queued;
     bool wanted;         /* the unit must be written */
-    bool deallocated; /* units of it without a cached entry were deallocated */
-    bool awaited;        /* the running checkpoint waits for it */
+    bool deallocated; /* units without a cached entry were deallocated */
+    bool awaited;        /* the running checkpoint waits for this unit */
 } Tu;
 
 typedef struct {
@@ -103,10 +104,10 @@ typedef struct {
 /* State of ftl.checkpoint_pages. */
 typedef struct {
     uint64_t units;   /* units programmed since the last checkpoint began */
-    uint64_t number;  /* number of the last checkpoint that began */
+    uint64_t number;  /* number of the last checkpoint that has begun */
     uint64_t journal; /* seq of the first block that recovery must scan */
     uint32_t left;    /* translation units still to be written */
-    /* sealing: the unit that ends the checkpoint is being written */
+    /* `sealing`: the unit that ends the checkpoint is being written */
     bool running, sealing;
 } ScarpCheckpoint;
 
@@ -117,8 +118,8 @@ struct ScarpDemand {
     uint32_t *hash, hash_mask; /* [hash_mask + 1]: entries by LPN */
     EntryList probation, protected;
     uint32_t n_dirty, n_leaving;
-    WaitList for_entry; /* reads and units that found no unused entry */
-    uint64_t n_waited;  /* waits so far: the next one's seq */
+    WaitList for_entry; /* reads and written units that found no unused entry */
+    uint64_t n_waited;  /* waits so far, which is the seq of the next wait */
     WaitList ready;
 
     /* Translation units. */
@@ -129,7 +130,7 @@ struct ScarpDemand {
     ScarpPool works, waits;
     TuList queue;
     /*
-     * translation units that are being written, and the most allowed at a time
+     * translation units that are being written, and how many may be at a time
      */
     uint32_t n_writing, writing_limit;
     uint32_t n_works, n_deallocated;
@@ -138,7 +139,7 @@ struct ScarpDemand {
      * Entries that garbage collection changed while they were not in the cache.
      */
     TuList *batch; /* [plane]: translation units with such entries */
-    /* [plane]: how many more entries the running collection may change */
+    /* [plane]: how many further entries the running collection may change */
     uint32_t *reserved;
     uint64_t n_reserved, n_updates, update_limit;
     bool starved;       /* a collection waits for room for its changes */
@@ -158,18 +159,19 @@ uint32_t scarp_entry_find(const ScarpDemand *demand, uint32_t lpn);
  */
 void scarp_entries_clean(ScarpDrive *drive, Tu *tu);
 /*
- * Gives cache entries to the reads and units in for_entry, first come first
- * served, until no more entries can be freed.
+ * Gives cache entries to the reads and written units in for_entry, in the order
+ * of their arrival, until no further entry can be freed.
  */
 void scarp_entries_feed(ScarpDrive *drive);
 /*
- * Loads lpn's entry from an image into the cache. The entry is clean, and the
- * most recently used one of its segment.
+ * Loads lpn's entry from an image into the cache. The entry is clean, and
+ * becomes the most recently used entry of its segment.
  */
 void scarp_entry_load(ScarpDrive *drive, uint32_t lpn, uint32_t state);
 /*
- * Called when a translation unit has been read. The reads and units that waited
- * for it get their cache entries, which were reserved when the read began.
+ * Called when a translation unit has been read. The reads and written units
+ * that waited for it get their cache entries, which were reserved when the read
+ * began.
  */
 void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits);
 
@@ -249,18 +251,18 @@ void scarp_checkpoint_count(ScarpDrive *drive);
 /* Begins a checkpoint if one is due. */
 void scarp_checkpoint_pump(ScarpDrive *drive);
 /*
- * Returns the lowest sequence number of the data blocks that are open, or in
+ * Returns the lowest sequence number of all data blocks that are open, or in
  * which a program is under way. A checkpoint that begins now lacks the pages
- * that are programmed later. So recovery must scan all blocks from this number
- * on.
+ * that will be programmed later. So recovery must scan all blocks from this
+ * number on.
  */
 uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive);
 /* Fills in the contents of the unit that ends a checkpoint. */
 void scarp_checkpoint_fill(const ScarpDrive *drive, uint64_t *contents);
 /*
- * Called when the translation unit tu is on flash. checkpoint is the number of
- * the last checkpoint that had begun when the contents of tu were copied. If
- * that is the running checkpoint, it need not wait for tu any more.
+ * Called when the translation unit `tu` is on flash. `checkpoint` is the number
+ * of the last checkpoint that had begun when the contents of `tu` were copied.
+ * If that is the running checkpoint, it no longer waits for `tu`.
  */
 void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t checkpoint);
 /*
@@ -268,7 +270,10 @@ void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t checkpoint);
  * count towards the next checkpoint.
  */
 void scarp_checkpoint_recovered(ScarpDrive *drive);
-/* Called after ageing: begins the count towards the first checkpoint at 0. */
+/*
+ * Called after ageing: the pages that count towards the first checkpoint are
+ * counted from 0 on.
+ */
 void scarp_checkpoint_aged(ScarpDrive *drive);
 /* Implements ScarpMappingOps.reread. */
 uint64_t scarp_checkpoint_reread(const ScarpDrive *drive, uint32_t *ppn_of);

@@ -1,6 +1,6 @@
 /*
  * ftl.mapping=demand: the cache of mapping entries, and the list of reads and
- * writes that wait until an entry is in the cache.
+ * writes that wait until their entry is in the cache.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -36,9 +36,9 @@ static EntryList *list_of(ScarpDemand *demand, const Entry *entry)
 }
 
 /*
- * True when the entry is in one of the two LRU segments. An entry is in none
- * while it is pinned, while it is read from flash, and while it is dirty and
- * waits for its eviction.
+ * True when the entry is in one of the two LRU segments. An entry is in no
+ * segment while it is pinned, while it is read from flash, and while it is
+ * dirty and waits for its eviction.
  */
 static bool is_listed(const Entry *entry)
 {
@@ -46,7 +46,7 @@ static bool is_listed(const Entry *entry)
 }
 
 /*
- * Makes entry i the most recently used one of its segment. The protected
+ * Makes entry i the most recently used entry of its segment. The protected
  * segment may have at most half of all entries. If it has more, its least
  * recently used entry moves to the probation segment.
  */
@@ -89,7 +89,7 @@ static void hash_remove(ScarpDemand *demand, uint32_t i)
     *link = demand->entry[i].hash_next;
 }
 
-/* Gives the unused entry i to lpn. */
+/* Uses the unused entry i for lpn. */
 static void fill(ScarpDemand *demand, uint32_t i, uint32_t lpn, uint32_t state)
 {
     uint32_t *head = &demand->hash[bucket_of(demand, lpn)];
@@ -144,11 +144,11 @@ void scarp_entries_clean(ScarpDrive *drive, Tu *tu)
 /* ---- Eviction ----------------------------------------------------------- */
 
 /*
- * Evicts the least recently used entries until one is unused. A clean entry is
- * freed at once. A dirty entry is marked ENTRY_LEAVING, and is freed when its
- * translation unit has been copied for a write, which makes all dirty entries
- * of that unit clean. At most one dirty entry leaves for each read or write
- * that waits for an entry.
+ * Evicts the least recently used entries until an entry is unused. A clean
+ * entry is freed at once. A dirty entry is marked ENTRY_LEAVING, and is freed
+ * when its translation unit has been copied for a write, because then all dirty
+ * entries of that unit become clean. At most one dirty entry leaves for each
+ * read or write that waits for an entry.
  */
 static void evict(ScarpDrive *drive)
 {
@@ -187,8 +187,8 @@ bool scarp_map_evicts(const ScarpDrive *drive)
 #endif
 
 /*
- * Returns the index of an unused entry, and evicts one if all are used. Returns
- * SCARP_NONE if none can be freed at once.
+ * Returns the index of an unused entry. If all entries are used, evicts one.
+ * Returns SCARP_NONE if no entry can be freed at once.
  */
 static uint32_t take(ScarpDrive *drive)
 {
@@ -244,12 +244,12 @@ static void pin(ScarpDemand *demand, uint32_t i)
 
 /*
  * Returns the index of lpn's cache entry, or SCARP_NONE if the caller has to
- * wait for one. Sets *hit if the entry was in the cache.
+ * wait for an entry. Sets *hit if the entry was in the cache.
  *
- * If it was not, but its translation unit is in RAM or was never written, an
- * unused entry is filled at once. This is not done while earlier requests wait
- * for an unused entry. A hit may overtake these requests only PASS_USES times;
- * then it has to wait, too.
+ * If the entry was not cached, but its translation unit is in RAM or was never
+ * written, an unused entry is filled at once, unless earlier requests wait for
+ * an unused entry. A hit may go before these requests only PASS_USES times.
+ * After that it has to wait, too.
  */
 static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
 {
@@ -378,9 +378,9 @@ void scarp_entries_loaded(ScarpDrive *drive, WaitList *waits)
 }
 
 /*
- * Serves the first request in the list for_entry. It gets its entry, or waits
- * on until its translation unit has been read. Returns false if no entry could
- * be freed for it.
+ * Serves the first request in the list for_entry. The request gets its entry,
+ * or waits until its translation unit has been read. Returns false if no entry
+ * could be freed for it.
  */
 static bool feed_one(ScarpDrive *drive, ScarpMapWait *wait)
 {
@@ -468,7 +468,7 @@ void scarp_demand_written(ScarpDrive *drive, uint32_t lpn)
     if (scarp_has_checkpoints(drive)) {
         scarp_checkpoint_count(drive);
     }
-    if (lpn < drive->geo.logical_units) { /* the places of records are in RAM */
+    if (lpn < drive->geo.logical_units) { /* the PPNs of records are in RAM */
         make_dirty(drive, scarp_entry_find(drive->map.demand, lpn));
     }
 }
@@ -500,7 +500,7 @@ void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from)
     Tu *tu;
 
     if (demand->aside || scarp_is_translation_unit(drive, lpn)) {
-        return; /* places of translation units are in RAM */
+        return; /* the PPNs of translation units are in RAM */
     }
     if (scarp_has_checkpoints(drive)) {
         scarp_checkpoint_count(drive);
@@ -511,7 +511,7 @@ void scarp_demand_moved(ScarpDrive *drive, uint32_t lpn, uint32_t from)
         demand->n_reserved--;
     }
     if (lpn >= drive->geo.logical_units) {
-        return; /* places of records are in RAM */
+        return; /* the PPNs of records are in RAM */
     }
     i = scarp_entry_find(demand, lpn);
     if (i != SCARP_NONE) {

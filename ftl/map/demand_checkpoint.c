@@ -5,11 +5,12 @@
  * since.
  *
  * A checkpoint begins when checkpoint_pages pages have been programmed since
- * the last one began. The blocks of data that are open at that moment, and all
- * that are opened later, are its journal: recovery scans all of their pages.
- * Older blocks get no more pages, so the checkpoint has all of their units.
+ * the last checkpoint began. The data blocks that are open at that moment, and
+ * all data blocks opened later, are its journal: recovery scans all of their
+ * pages. Older blocks get no more pages, so the checkpoint has all of their
+ * units.
  *
- * When all of those translation units are on flash, a last unit
+ * When all these translation units are on flash, a last unit
  * (scarp_checkpoint_tu()) is written, with the sequence number of the journal's
  * first block. Until that unit is on flash, the previous checkpoint stays in
  * force.
@@ -121,9 +122,9 @@ void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t number)
  * the count began at 0 after each power cut, a drive that loses power often
  * would never begin a checkpoint.
  *
- * The function does not set `wants`, although a checkpoint may be due: it
- * begins with the next programmed page. Until then the drive writes nothing, so
- * the tables that a clean shutdown saved stay correct.
+ * The function does not set `wants`, although a checkpoint may be due: the
+ * checkpoint begins with the next programmed page. Until then the drive writes
+ * nothing, so the tables that a clean shutdown saved stay correct.
  */
 void scarp_checkpoint_recovered(ScarpDrive *drive)
 {
@@ -174,8 +175,8 @@ static uint32_t newest_own(const ScarpDrive *drive)
 }
 
 /*
- * Returns the sequence number of the first block that recovery has to scan, or
- * 0 if there is no checkpoint, so that it has to scan all blocks.
+ * Returns the sequence number of the first block that recovery has to scan.
+ * Returns 0, so that recovery scans all blocks, if there is no checkpoint.
  */
 static uint64_t journal_of(const ScarpDrive *drive)
 {
@@ -187,7 +188,7 @@ static uint64_t journal_of(const ScarpDrive *drive)
 }
 
 /*
- * Returns the PPN that lpn's translation unit on flash has for lpn, or
+ * Returns the PPN of lpn according to its translation unit on flash, or
  * SCARP_NONE. The PPN may be out of date. If the spare area at that PPN has
  * another LPN, the page was written anew since, and the function returns
  * SCARP_NONE, too.
@@ -208,9 +209,9 @@ static uint32_t said(const ScarpDrive *drive, const uint32_t *ppn_of,
 }
 
 /*
- * Finds each unit by its translation unit. If a block of the journal has a
- * newer version of the unit, that counts instead. The caller has already set
- * the entries of ppn_of for the translation units themselves.
+ * Finds the PPN of each unit in its translation unit, or, if a block of the
+ * journal has a newer version of the unit, in that block. The caller has
+ * already set the entries of ppn_of for the translation units themselves.
  */
 uint64_t scarp_checkpoint_reread(const ScarpDrive *drive, uint32_t *ppn_of)
 {

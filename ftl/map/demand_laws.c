@@ -103,10 +103,10 @@ static const uint32_t *newest(const ScarpDrive *drive, uint32_t tu)
 
 /*
  * Checks the newest contents of a translation unit: each entry must agree with
- * the forward map, or be dirty in the cache. Other entries may differ if a
- * collection moved the unit, or the host deallocated it, while no entry was
- * cached. The counter tu->updates and the flag tu->deallocated limit how many
- * these are.
+ * the forward map, or be dirty in the cache. Further entries may differ if a
+ * collection moved the unit, or the host deallocated it, while its entry was
+ * not cached. The counter tu->updates and the flag tu->deallocated limit the
+ * number of such entries.
  */
 static bool check_contents(const ScarpDrive *drive, uint32_t index,
                            GError **error)
@@ -193,8 +193,8 @@ static bool check_units(const ScarpDrive *drive, GError **error)
 
 /*
  * Checks that each translation unit lies in the plane that plane_of gives it,
- * in a block for translation units. Such blocks must contain no other valid
- * unit.
+ * in a block for translation units. Such a block must contain no other valid
+ * units.
  */
 static bool check_places(const ScarpDrive *drive, GError **error)
 {

@@ -1,15 +1,16 @@
 /*
- * Reads and writes translation units (pieces of the mapping table on flash).
- * One is read when an entry of it is missing in the cache. It is written, with
- * all of its changed entries, when a dirty entry has to leave the cache.
+ * Reads and writes translation units (pieces of the mapping table on flash). A
+ * translation unit is read when one of its entries is missing in the cache. It
+ * is written, with all of its changed entries, when a dirty entry has to leave
+ * the cache.
  *
  * Flash cannot be written in parts, so a translation unit on flash is read
  * before it is changed and written. It stays in RAM until its program has
  * ended. An entry that changes after the contents were copied is dirty again.
  *
- * Several translation units fill a page. Each belongs to one plane, and lies
- * there in blocks that have translation units only, so host data cannot take
- * their room.
+ * Several translation units fill a page. Each translation unit belongs to one
+ * plane, and lies there in blocks that have translation units only, so host
+ * data cannot take their room.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -140,8 +141,8 @@ static void emit(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Lets all dies look for work again if a collection could not begin because the
- * RAM for changed entries was full.
+ * Lets all dies look for work again, if a collection could not begin because
+ * the RAM for changed entries was full.
  */
 static void unstarve(ScarpDrive *drive)
 {
@@ -219,7 +220,7 @@ static void write_one(ScarpDrive *drive, Tu *tu)
             scarp_mark(drive, changed_while_packing);
             settle(drive, tu, work);
         }
-        return; /* a unit on its way is written again afterwards */
+        return; /* a unit under way is written again afterwards */
     }
     if (!work) {
         work = work_new(drive, tu);
@@ -274,7 +275,8 @@ void scarp_map_pump(ScarpDrive *drive)
     }
     if (drive->map.demand->checkpoint.running &&
         drive->map.demand->queue.head == SCARP_NONE) {
-        close_packers(drive); /* they might wait long for further units */
+        /* units in packers might wait long for further units */
+        close_packers(drive);
     }
 }
 
@@ -332,7 +334,7 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
         }
         scarp_mark_if(drive, changed_while_programmed, tu->wanted);
         if (tu->wanted && !others_are_next(drive)) {
-            merge(drive, tu, work); /* its contents are still in RAM */
+            merge(drive, tu, work); /* the contents are still in RAM */
             /*
              * A running checkpoint may wait for this unit. scarp_map_pump()
              * then programs the page under construction, even if it is not
@@ -373,13 +375,13 @@ static void want_batch(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Compares the valid units of the block, whose entries its collection would
- * change, with the RAM left for such changes. If that is too little, the
- * function queues the translation units that running collections have changed,
- * as their writes free RAM.
+ * Compares the number of valid units in the block, whose entries a collection
+ * would change, with the RAM left for such changes. If that RAM is too small,
+ * the function queues the translation units that running collections have
+ * changed, because writing these frees RAM.
  *
- * The function queues those of all planes. A translation unit that several
- * collections change is in the batch of the first of them only, and that
+ * The translation units of all planes are queued. A translation unit that
+ * several collections change is listed for the first of them only, and that
  * collection may be paused while this plane is short of blocks.
  */
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind)

@@ -7,9 +7,9 @@
  * pages that follow in order. All other writes go to the newest random log
  * block, which all logical blocks of the plane share.
  *
- * Random log blocks are reclaimed in the order in which they were opened. Each
- * logical block that has a valid page in the log block is merged, one after the
- * other. Then the log block is erased.
+ * Random log blocks are reclaimed in the order in which they were opened. The
+ * logical blocks that have valid pages in the log block are merged, one after
+ * the other. Then the log block is erased.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,8 +34,8 @@ static Need need_of(const ScarpDrive *drive, uint32_t p, ScarpLogPage page)
         return LOG_RANDOM;
     }
     /*
-     * The page belongs to the logical block of the sequential log block. If it
-     * is not the next page in order, that log block has to be merged first.
+     * The page's logical block has the sequential log block. If the page is not
+     * the next one in order, that log block has to be merged first.
      */
     return scarp_block_written(drive, log) == page.offset ? LOG_SEQUENTIAL
                                                           : LOG_MERGE;
@@ -70,8 +70,8 @@ static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
         return plane->newest;
     }
     /*
-     * Room for one sequential log block is always kept, so random log blocks
-     * may only use the limit less one.
+     * Room for a sequential log block is always kept, so there may be one
+     * random log block less than the limit.
      */
     return may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)
                ? SCARP_FRESH : SCARP_NONE;
@@ -130,7 +130,7 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
     if (may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)) {
         left += drive->geo.units_per_block;
     }
-    /* any page on its way may go to these log blocks */
+    /* any page under way may go to these log blocks */
     return n + n_ahead <= left;
 }
 
@@ -176,7 +176,7 @@ static uint32_t first_valid(const ScarpDrive *drive, uint32_t block)
 /*
  * Plans the merge of one logical block that has a valid page in the random log
  * block `log`. If `log` has no valid page, plans its erase. Returns false while
- * a program to one of these blocks is under way.
+ * a program is under way in one of these blocks.
  */
 static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
                         ScarpMerge *merge)
@@ -208,7 +208,7 @@ static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
         scarp_mark(drive, random_took_sequential);
         /*
          * The sequential log block has pages of the same logical block. The
-         * merge copies its valid pages, too, so it is erased as well.
+         * merge copies its valid pages, too, so that block is erased as well.
          */
         merge->dead[merge->n_dead++] = sequential;
     }
@@ -284,9 +284,9 @@ static void finish(ScarpDrive *drive, uint32_t p, ScarpMerge *merge)
 /* ---- RAM ---------------------------------------------------------------- */
 
 /*
- * For each page of a log block the RAM has four bytes: its logical block and
- * its offset there. A shared log block has pages of any logical block, so the
- * offset alone would not do.
+ * For each page of a log block, RAM stores four bytes: the page's logical block
+ * and its offset there. A shared log block has pages of any logical block, so
+ * the offset alone would not do.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {

@@ -52,8 +52,8 @@ void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
     }
 #ifdef SCARP_FAULT_MAPPING
     /*
-     * SCARP_FAULT_MAPPING, which only a test sets, plants a fault: some writes
-     * are mapped to the wrong LPN. fio's --verify must notice this.
+     * SCARP_FAULT_MAPPING, which only a test sets, makes the drive map some
+     * writes to the wrong LPN. fio's --verify must notice this fault.
      */
     if (lpn % 997 == 13 && lpn) {
         lpn--;
@@ -74,8 +74,8 @@ void scarp_map_deallocate(ScarpDrive *drive, uint32_t lpn)
 
 /*
  * Gives the copy at PPN `to` the contents of the unit at PPN `from`. If power
- * may fail, `from` keeps the contents, too, because a power cut may make the
- * drive fall back to them.
+ * may fail, `from` keeps the contents, too, because after a power cut the drive
+ * may use them again.
  */
 static void move_contents(ScarpDrive *drive, uint32_t from, uint32_t to)
 {

@@ -3,8 +3,8 @@
  * block, ...) is a ScarpMappingOps in a file of its own, and stands in the list
  * of map/mapping.c.
  *
- * Every mapping keeps ppn_of, which has the PPN of each unit's newest copy. The
- * simulator looks units up there, for speed. A real controller need not have
+ * With every mapping the simulator has ppn_of, the PPN of each unit's newest
+ * copy, and looks units up there, for speed. A real controller need not have
  * such a table: its RAM has only the mapping's own state. Checks
  * (ScarpMappingOps.check) prove that this state alone leads to the same PPNs.
  *
@@ -26,10 +26,10 @@ struct ScarpMappingOps {
      */
     uint32_t can;
     /*
-     * Each function below may be NULL; but a mapping with MAP_PLACES_PAGES must
-     * have room, open and wrote, and one with MAP_MERGES must have plan, begin,
-     * source_page, target and finish. A mapping stores its own state in
-     * drive->map.state.
+     * Each function below may be NULL, with two exceptions. A mapping with
+     * MAP_PLACES_PAGES must have room, open and wrote, and a mapping with
+     * MAP_MERGES must have plan, begin, source_page, target and finish. A
+     * mapping stores its own state in drive->map.state.
      */
     bool (*init)(ScarpDrive *drive, GError **error);
     void (*clear)(ScarpDrive *drive);
@@ -44,8 +44,8 @@ struct ScarpMappingOps {
      */
     uint64_t (*ram_bytes)(const ScarpDrive *drive);
     /*
-     * Returns how many of these bytes must be read from flash after the RAM was
-     * lost. NULL means all of them.
+     * Returns how many of the bytes of ram_bytes() must be read from flash
+     * after the RAM was lost. NULL means all of them.
      */
     uint64_t (*table_bytes)(const ScarpDrive *drive);
     /*
@@ -66,70 +66,74 @@ struct ScarpMappingOps {
     uint32_t (*room)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn);
     uint32_t (*open)(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
     /*
-     * Called just before a write of lpn takes the next page of block, which is
-     * the block that room() or open() returned.
+     * Called just before a write of lpn takes the next page of `block`, which
+     * room() or open() returned.
      */
     void (*wrote)(ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                   uint32_t block);
     /*
-     * Called when lpn has been mapped to ppn, unless a merge copied it there.
+     * Called when lpn has been mapped to ppn, unless a merge made the copy at
+     * ppn.
      */
     void (*mapped)(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
     /*
-     * True when the plane can take n pages before it has to merge blocks: page
-     * lpn, and the n - 1 pages that follow it at distances of n_planes. The
-     * pages ahead[] are on their way to the plane and count as written before.
-     * A host-queue policy asks this about a write whose data has not arrived
-     * yet. A wrong answer costs only time, as a program without room waits for
-     * a merge. If fits is NULL, room(lpn) answers.
+     * True when the plane can take n pages before it has to merge blocks: the
+     * page of lpn, and n - 1 pages of the LPNs lpn + n_planes, lpn + 2 *
+     * n_planes and so on. The pages of the LPNs in ahead[], which are on their
+     * way to the plane, are written before. A host-queue policy asks this about
+     * a write whose data has not arrived yet. A wrong answer costs only time,
+     * as a program without room waits for a merge. Without this function
+     * (NULL), room(lpn) gives the answer.
      */
     bool (*fits)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                  uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
     /*
-     * Chooses a merge that makes room for lpn, or, if lpn is SCARP_NONE, one
-     * that gives the plane a free block. Returns false if there is none. Sets
-     * merge->target to SCARP_FRESH if begin() has to open the target block.
+     * Chooses a merge that makes room for lpn, or, if lpn is SCARP_NONE, a
+     * merge that gives the plane a free block. Returns false if there is no
+     * such merge. Sets merge->target to SCARP_FRESH if begin() has to open the
+     * target block.
      */
     bool (*plan)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                  ScarpMerge *merge);
     /* Begins the planned merge. */
     void (*begin)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
     /*
-     * Returns how many pages the merge still has to copy. NULL means that these
-     * are merge->end - merge->next.
+     * Returns how many pages the merge still has to copy. NULL means that the
+     * number is merge->end - merge->next.
      */
     uint32_t (*copies_left)(const ScarpDrive *drive, const ScarpMerge *merge);
     /*
-     * Returns the PPN of the next page that the merge copies, SCARP_PAD if it
-     * programs a page without data, or SCARP_NONE after the last page.
+     * Returns the PPN of the next page that the merge copies. SCARP_PAD means a
+     * page without data, and SCARP_NONE that no page is left.
      */
     uint32_t (*source_page)(const ScarpDrive *drive, ScarpMerge *merge);
     /* Returns the block that the merge's next copy goes to. */
     uint32_t (*target)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
     /*
      * Called when all copies of the merge are on flash. Makes the target a
-     * block of the mapping. From then on merge->dead[] has the blocks to erase.
+     * block of the mapping. After the call merge->dead[] has the blocks to
+     * erase.
      */
     void (*finish)(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
     /*
-     * True when the plane would not work with one block less, so that no block
+     * True when the plane would not work with one block fewer, so that no block
      * may become bad now. NULL means that a block may always become bad.
      */
     bool (*needs_all)(const ScarpDrive *drive, uint32_t plane);
     /* Saves the mapping's own state to an image, or loads and checks it. */
     void (*persist)(ScarpDrive *drive, ScarpVisit *visit);
     /*
-     * True when the mapping can have stored at ppn the LPN in ppn's spare area,
-     * given the pages before it in the block. These need not be valid any more.
-     * NULL means that any unit may lie anywhere.
+     * True when the mapping can have written the LPN in ppn's spare area to
+     * ppn, given the earlier pages of the block, valid or not. NULL means that
+     * any unit may lie anywhere.
      */
     bool (*may_hold)(const ScarpDrive *drive, uint32_t ppn);
     /*
      * Restores the mapping's own state after a power cut. ppn_of has the newest
-     * copy of each unit that was found on flash. If a unit has several copies
-     * of that version, the function may choose another one of them. It calls
-     * scarp_block_recover() for each block with a valid page. A mapping that
-     * lets a unit lie in any page has NULL here.
+     * copy of each unit that was found on flash. If several copies of a unit
+     * have the same version, the function may choose another of these copies.
+     * It calls scarp_block_recover() for each block with a valid page. A
+     * mapping that lets a unit lie in any page has NULL here.
      */
     void (*recover)(ScarpDrive *drive, uint32_t *ppn_of);
     /*
@@ -142,9 +146,9 @@ struct ScarpMappingOps {
                         uint32_t block);
     /*
      * Replaces ppn_of, which was made from all spare areas, by what the mapping
-     * itself would find after a power cut, as it reads only a part of the
-     * pages. Recovery reads all pages of a block only if the block's sequence
-     * number is at least the returned one.
+     * would find after a power cut, when it reads only a part of the pages.
+     * Recovery reads all pages of a block only if the block's sequence number
+     * is at least the returned number.
      */
     uint64_t (*reread)(const ScarpDrive *drive, uint32_t *ppn_of);
     /* Called when recovery from a power cut is complete. */
@@ -152,8 +156,8 @@ struct ScarpMappingOps {
 };
 
 /*
- * Compares two copies of a unit on flash. True when the copy at PPN a is taken
- * as its newest data, and not the copy at PPN b. Source: map/rebuild.c.
+ * Compares two copies of a unit on flash. True when the copy at PPN a, and not
+ * the copy at PPN b, counts as the unit's newest data. Source: map/rebuild.c.
  */
 bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
 
@@ -161,25 +165,26 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
 
 /*
  * Returns the numbers of all blocks that have a programmed page and are not
- * bad, in the order in which they were opened. The caller frees the array.
+ * bad, in the order in which the blocks were opened. The caller frees the
+ * array.
  */
 GArray *scarp_mend_used(ScarpDrive *drive);
 /*
- * Returns, for each block, how many units have their newest copy there, by
- * ppn_of. The caller frees the array by g_free().
+ * Returns an array with the number of units whose newest copy, by ppn_of, is in
+ * each block. The caller frees it by g_free().
  */
 uint32_t *scarp_mend_count(const ScarpDrive *drive, const uint32_t *ppn_of);
 
 /*
  * scarp_mend_add() adds a unit that recovery has to copy, or, as SCARP_PAD, a
- * page without data that it has to program. scarp_mend_kill() adds a block that
- * recovery erases after all copies.
+ * page without data that recovery has to program. scarp_mend_kill() adds a
+ * block that recovery erases after all copies.
  */
 void scarp_mend_add(ScarpDrive *drive, ScarpMend *mend, uint32_t ppn);
 void scarp_mend_kill(ScarpDrive *drive, ScarpMend *mend, uint32_t block);
 /*
- * Adds the copies of all valid units of the block victim to mend, and then the
- * erase of victim.
+ * Adds the copies of all valid units of the block `victim` to `mend`, and then
+ * the erase of that block.
  */
 void scarp_mend_victim(ScarpDrive *drive, ScarpMend *mend, uint32_t victim);
 

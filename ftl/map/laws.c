@@ -7,9 +7,8 @@
 #include "map/internal.h"
 
 /*
- * Checks, for each page of the block, that its valid bit is set if and only if
- * the forward map has that page as the place of a unit. Adds the number of
- * valid units to *valid.
+ * Checks that each page of the block has its valid bit set if and only if the
+ * forward map has the page's PPN. Adds the number of valid units to *valid.
  */
 static bool check_marks(const ScarpDrive *drive, uint32_t block,
                         uint64_t *valid, GError **error)
@@ -34,9 +33,9 @@ static bool check_marks(const ScarpDrive *drive, uint32_t block,
 }
 
 /*
- * True in one of 1 + units / 512 calls, drawn at random by the virtual time.
- * The check that depends on it looks at every page, so a large drive makes it
- * seldom.
+ * True in one of 1 + units / 512 calls, drawn at random from the virtual time.
+ * The check that depends on it looks at every page, so on a large drive it must
+ * be rare.
  */
 static bool is_looked_at(const ScarpDrive *drive)
 {

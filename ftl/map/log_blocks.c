@@ -139,8 +139,8 @@ void scarp_log_remove(ScarpDrive *drive, uint32_t p, uint32_t block)
 /* ---- Pages that are on their way ----------------------------------------- */
 
 /*
- * Returns a number that no logical block has in seen[] yet. A loop writes it
- * there to tell which logical blocks it has met.
+ * Returns a number that seen[] does not have for any logical block yet. A walk
+ * writes this number into seen[] to note the logical blocks that it has met.
  */
 static uint32_t next_look(ScarpLogs *logs, uint32_t n_groups)
 {
@@ -152,8 +152,9 @@ static uint32_t next_look(ScarpLogs *logs, uint32_t n_groups)
 }
 
 /*
- * `page`, on its way to the plane, is the first one of a logical block other
- * than lpn's. Counts the data block or log block that has to be opened for it.
+ * Called when `page`, on its way to the plane, is the first page met of a
+ * logical block other than lpn's. Counts the data block or log block that has
+ * to be opened for it.
  */
 static void count_other(const ScarpDrive *drive, uint32_t p, ScarpLogPage page,
                         ScarpLogAhead *all)
@@ -196,7 +197,7 @@ ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t p,
 /* ---- Merges ------------------------------------------------------------- */
 
 /*
- * Returns the PPN of the page at offset in logical block group. Returns
+ * Returns the PPN of the page at `offset` in the logical block `group`. Returns
  * SCARP_NONE if that page is unmapped, or lies beyond the drive's last LPN.
  */
 static uint32_t place_of(const ScarpDrive *drive, uint32_t group,
@@ -217,8 +218,8 @@ void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
 
 /*
  * Returns the offset behind the last mapped page of the logical block. The
- * function stores it in end_of, so that the next call does not look at the
- * unmapped pages behind it again.
+ * function stores this offset in end_of, so that the next call does not look at
+ * the unmapped pages behind it again.
  */
 uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group)
 {
@@ -266,8 +267,8 @@ void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge)
         merge->kind = SCARP_MERGE_ERASE;
     } else if (log != SCARP_NONE && !scarp_block_valid(drive, log)) {
         /*
-         * The log block has no valid page left. It alone is erased, and the
-         * data block stays in use.
+         * The log block has no valid page left. Only the log block is erased,
+         * and the data block stays in use.
          */
         merge->kind = SCARP_MERGE_ERASE;
         merge->target = data;

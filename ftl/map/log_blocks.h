@@ -25,7 +25,7 @@ typedef struct {
 } ScarpLogBlock;
 
 typedef struct {
-    uint32_t oldest, newest; /* the ends of the list of log blocks */
+    uint32_t oldest, newest; /* the ends of the plane's list of log blocks */
     uint32_t n_logs;
     /* FAST's sequential log block (in no list), or SCARP_NONE */
     uint32_t sequential;
@@ -79,15 +79,15 @@ void scarp_logs_clear(ScarpDrive *drive);
  */
 uint64_t scarp_logs_group_blocks(const ScarpDrive *drive);
 /*
- * Returns how many log blocks the plane has room for. The other blocks are the
- * bad ones, recovery's, one data block for each logical block, and one free
+ * Returns how many log blocks the plane has room for. The other blocks are bad
+ * blocks, recovery's block, one data block for each logical block, and one free
  * block. A full merge needs the free block for its copies.
  */
 uint32_t scarp_logs_room(const ScarpDrive *drive, uint32_t plane);
 /*
  * scarp_logs_count() returns how many log blocks the plane has, and
- * scarp_logs_max() how many it may have. With fast, the count includes the
- * sequential log block even while the plane has none.
+ * scarp_logs_max() how many it may have. With ftl.mapping=fast the count
+ * includes a sequential log block even while the plane has none.
  */
 uint32_t scarp_logs_count(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t plane);
@@ -95,13 +95,13 @@ uint32_t scarp_logs_max(const ScarpDrive *drive, uint32_t plane);
 bool scarp_logs_need_all(const ScarpDrive *drive, uint32_t plane);
 /*
  * Returns the RAM of the tables: 4 bytes for each logical block, 4 bytes for
- * each possible log block, page_bytes for each page of a log block, and a valid
- * bit for each page of the drive.
+ * each possible log block, `page_bytes` for each page of a log block, and a
+ * valid bit for each page of the drive.
  */
 uint64_t scarp_logs_ram_bytes(const ScarpDrive *drive, uint32_t page_bytes);
 /*
- * True when a host write may open a block of the plane. Its last free block is
- * kept for the copies of a full merge.
+ * True when a host write may open a block of the plane. The plane's last free
+ * block is kept for the copies of a full merge.
  */
 static inline bool scarp_logs_may_open(const ScarpDrive *drive, uint32_t plane)
 {
@@ -114,13 +114,13 @@ uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group);
 /* Implements ScarpMappingOps.mapped. */
 void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 
-/* Appends block to the plane's list of log blocks, or removes it. */
+/* Appends `block` to the plane's list of log blocks, or removes it. */
 void scarp_log_append(ScarpDrive *drive, uint32_t plane, uint32_t block);
 void scarp_log_remove(ScarpDrive *drive, uint32_t plane, uint32_t block);
 
 /*
- * True when a merge of logical block group has begun, and not all of its copies
- * are on flash. The group's data block must not get pages meanwhile.
+ * True when a merge of the logical block `group` has begun, and not all of its
+ * copies are on flash. The data block of `group` must not get pages meanwhile.
  */
 static inline bool scarp_log_is_merging(const ScarpDrive *drive, uint32_t plane,
                                         uint32_t group)
@@ -131,10 +131,10 @@ static inline bool scarp_log_is_merging(const ScarpDrive *drive, uint32_t plane,
 }
 
 /*
- * Returns the block that `page` goes to if it need not go to a log block: the
- * data block, if `page` is its next page in order, or SCARP_FRESH if `page` is
- * the first of a data block that has to be opened. Returns SCARP_NONE if the
- * page needs a log block.
+ * Returns the block that `page` goes to if it can go to a data block. That is
+ * the data block if `page` is its next page in order, or SCARP_FRESH if `page`
+ * is the first page of a data block that has to be opened. Returns SCARP_NONE
+ * if the page needs a log block.
  */
 static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
                                           ScarpLogPage page)
@@ -152,8 +152,8 @@ static inline uint32_t scarp_log_in_place(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * True when `page` will go to its group's data block, or begin that block,
- * after n other pages, which are on their way, have been written there.
+ * True when `page` can go to its group's data block, as the next or the first
+ * page, after n pages that are on their way have been written there.
  */
 static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
                                              uint32_t p, ScarpLogPage page,
@@ -166,9 +166,10 @@ static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
 }
 
 /*
- * Counts what the pages that are on their way to the plane will take before lpn
- * is written. Of each logical block other than lpn's, only the first such page
- * is looked at. Its further pages are assumed to go to the same block.
+ * Counts what other pages, which are on their way to the plane, will fill
+ * before lpn is written. Of each logical block other than lpn's, only the first
+ * such page is looked at; its further pages are assumed to go to the same
+ * block.
  */
 typedef struct {
     uint32_t data;   /* pages of the data block of lpn's logical block */
@@ -184,9 +185,10 @@ ScarpLogAhead scarp_log_ahead(const ScarpDrive *drive, uint32_t plane,
                               uint32_t n_ahead);
 
 /*
- * Plans a merge of logical block merge->group and its log block `log`, which
- * may be SCARP_NONE. A switch merge copies nothing, and a partial merge copies
- * a part of the pages. If neither is possible, a full merge copies all pages.
+ * Plans a merge of the logical block merge->group and its log block `log`,
+ * which may be SCARP_NONE. A switch merge copies nothing, and a partial merge
+ * copies a part of the pages. If neither is possible, a full merge copies all
+ * pages.
  */
 void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge);
 /*
@@ -194,7 +196,7 @@ void scarp_log_plan(const ScarpDrive *drive, uint32_t log, ScarpMerge *merge);
  * target.
  */
 void scarp_log_begin(ScarpDrive *drive, uint32_t plane, ScarpMerge *merge);
-/* Implement ScarpMappingOps.source_page and target. */
+/* Implement source_page and target of ScarpMappingOps. */
 uint32_t scarp_log_source(const ScarpDrive *drive, ScarpMerge *merge);
 uint32_t scarp_log_target(ScarpDrive *drive, uint32_t plane,
                           ScarpMerge *merge);

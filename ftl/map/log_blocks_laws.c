@@ -9,8 +9,8 @@
 /* The role of a block. */
 typedef enum {
     ROLE_NONE,
-    ROLE_DATA,   /* the data block of group, each page at its own offset */
-    ROLE_LOG,    /* the log block of group, or (SCARP_NONE) a shared one */
+    ROLE_DATA,   /* the data block of `group`, each page at its own offset */
+    ROLE_LOG,    /* log block of `group`; if SCARP_NONE, a shared one */
     ROLE_ORDER,  /* as ROLE_LOG, with each page at its own offset */
     ROLE_DEAD,   /* to be erased next */
 } RoleKind;
@@ -22,7 +22,7 @@ typedef struct {
 
 /*
  * Gives a block its role. Returns false if the block has a role already, or if
- * its state is not BLOCK_OWNED, which blocks of these mappings have.
+ * its state is not BLOCK_OWNED, the state of all blocks of these mappings.
  */
 static bool name(const ScarpDrive *drive, Role *role, uint32_t block,
                  RoleKind kind, uint32_t group, GError **error)
@@ -75,7 +75,7 @@ static bool check_order(const ScarpDrive *drive, uint32_t block,
 
 /*
  * Checks that the plane's sequential log block has its pages in order, and that
- * the mapping is fast, as no other has such a block.
+ * ftl.mapping is fast, as no other mapping has such a block.
  */
 static bool check_sequential(const ScarpDrive *drive, uint32_t p,
                              GError **error)
@@ -93,9 +93,9 @@ static bool check_sequential(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Checks a random log block of the mapping fast. Only the newest may have free
- * pages, as one is filled before the next is opened. The list must be sorted by
- * the time of opening.
+ * Checks a random log block of ftl.mapping=fast. Only the newest random log
+ * block may have free pages, as each is filled before the next is opened. The
+ * list must be sorted by the time of opening.
  */
 static bool check_turn(const ScarpDrive *drive, uint32_t block, GError **error)
 {
@@ -158,8 +158,8 @@ static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
 }
 
 /*
- * Gives roles to the blocks of the plane's merge. Its target is not yet in the
- * tables, and the blocks that it will erase are not in them any more.
+ * Gives roles to the blocks of the plane's merge. The merge's target is not yet
+ * in the tables, and the blocks that it will erase are no longer there.
  */
 static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
                        GError **error)
@@ -190,9 +190,9 @@ static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
 }
 
 /*
- * Checks that the tables of the controller lead to the same PPN for lpn as the
+ * Checks that the controller's tables lead to the same PPN for lpn as the
  * forward map. The page of lpn must be in a block of its logical block, or in a
- * shared log block. In a data block it must be at its own offset.
+ * shared log block. In a data block the page must be at its own offset.
  */
 static bool check_unit(const ScarpDrive *drive, const Role *role, uint32_t lpn,
                        GError **error)
@@ -277,7 +277,7 @@ static void visit_block(ScarpDrive *drive, uint32_t p, const char *what,
 
 /*
  * Saves or loads the logical block of a log block. in_order is not in the
- * image; a load computes it from the LPNs in the block's spare areas.
+ * image: a load computes it from the LPNs in the block's spare areas.
  */
 static void visit_log(ScarpDrive *drive, uint32_t p, uint32_t block,
                       ScarpVisit *visit)
@@ -349,10 +349,10 @@ void scarp_logs_persist(ScarpDrive *drive, ScarpVisit *visit)
 }
 
 /*
- * True when the LPN that is stored at ppn belongs there. Static allocation must
- * give the LPN to ppn's plane. With block mapping, all LPNs of a block must
- * also be of one logical block, so the LPN is compared with the first LPN in
- * the block. With fast, log blocks are shared.
+ * True when the LPN that is stored at ppn may be there. Static allocation must
+ * give the LPN to ppn's plane. With ftl.mapping=block, all LPNs of a block must
+ * be of one logical block, so the LPN is compared with the first LPN in the
+ * block. With ftl.mapping=fast, log blocks are shared.
  */
 bool scarp_logs_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {

@@ -4,14 +4,14 @@
  *
  * A block can be a data block if all of its pages are of one logical block,
  * each at its own offset. If such a block has the newest copies of all pages of
- * its logical block, it is the target of a merge that was complete, or a log
- * block written in order. It becomes the data block, and the other blocks of
- * that logical block are erased.
+ * its logical block, it is the target of a complete merge, or a log block
+ * written in order. Such a complete block becomes the data block, and the other
+ * blocks of that logical block are erased.
  *
- * If no block is complete, the oldest candidate becomes the data block, and the
- * others become log blocks, as far as the mapping has room for log blocks.
- * Blocks beyond that are merged by full merges before the host may use the
- * drive.
+ * If no block is complete, the oldest block that can be a data block becomes
+ * the data block, and the others become log blocks, as far as the mapping has
+ * room for log blocks. The remaining blocks are reclaimed by full merges before
+ * the host may use the drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,9 +19,9 @@
 
 enum { NO_GROUP = SCARP_NONE, MANY = SCARP_NONE - 1 };
 
-/* A block, by the pages found in it. */
+/* A block, described by the pages found in it. */
 typedef struct {
-    uint32_t group;   /* the logical block of all pages, NO_GROUP, or MANY */
+    uint32_t group;   /* logical block of all pages, or NO_GROUP, or MANY */
     bool in_place;    /* each readable page is at its own offset */
     bool in_order;    /* in_place, and no page is unreadable */
 } Found;
@@ -55,7 +55,7 @@ static Found look_at(const ScarpDrive *drive, uint32_t block)
 
 /*
  * True when the block has the newest copy of every mapped page of the logical
- * block group, each at its own offset.
+ * block `group`, each at its own offset.
  */
 static bool is_complete(const ScarpDrive *drive, uint32_t block, uint32_t group,
                         const uint32_t *ppn_of)
@@ -92,10 +92,10 @@ static void choose(const ScarpDrive *drive, uint32_t block, uint32_t group,
 /* ---- Roles of blocks ---------------------------------------------------- */
 
 /*
- * Makes block a log block. With fast it becomes the sequential log block or a
- * shared log block. With block mapping it becomes the log block of its logical
- * block. If that logical block has a log block already, the new block gets the
- * state BLOCK_APART, and scarp_logs_mend() merges it.
+ * Makes `block` a log block. With ftl.mapping=fast it becomes the sequential
+ * log block or a shared log block. With ftl.mapping=block it becomes the log
+ * block of its logical block. If that logical block has a log block already,
+ * the new block gets the state BLOCK_APART, and scarp_logs_mend() merges it.
  */
 static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
 {
@@ -112,7 +112,7 @@ static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
         }
         /*
          * Host writes go to the newest random log block only. So the previous
-         * one, which may have free pages, is closed.
+         * newest one, which may have free pages, is closed.
          */
         if (plane->newest != SCARP_NONE) {
             scarp_block_close_early(drive, plane->newest);
@@ -125,7 +125,7 @@ static void make_log(ScarpDrive *drive, uint32_t block, const Found *found)
     if (logs->log_of[found->group] != SCARP_NONE) {
         /*
          * A logical block can have only one log block. scarp_logs_mend() merges
-         * this second one before the host may use the drive.
+         * this second log block before the host may use the drive.
          */
         scarp_mark(drive, mended_twins);
         scarp_block_recover(drive, block, BLOCK_APART);
@@ -156,8 +156,9 @@ void scarp_logs_recover(ScarpDrive *drive, uint32_t *ppn_of)
     g_autofree uint32_t *newest = NULL;
 
     /*
-     * If a logical block has several complete blocks, the one opened last wins.
-     * Power failed before the blocks that it was merged from were erased.
+     * If a logical block has several complete blocks, the block opened last
+     * becomes the data block. Power failed before the blocks from which it was
+     * merged were erased.
      */
     for (guint i = 0; i < used->len; i++) {
         uint32_t block = g_array_index(used, uint32_t, i);
@@ -180,8 +181,9 @@ void scarp_logs_recover(ScarpDrive *drive, uint32_t *ppn_of)
 /* ---- Mending ------------------------------------------------------------ */
 
 /*
- * Returns a block of the plane that has the state BLOCK_APART and a valid unit,
- * so that it must be merged. Returns SCARP_NONE if there is none.
+ * Returns a block of the plane that must be merged, as it has the state
+ * BLOCK_APART and a valid unit. Returns SCARP_NONE if the plane has no such
+ * block.
  */
 static uint32_t find_apart(const ScarpDrive *drive, uint32_t p)
 {
@@ -211,7 +213,7 @@ static uint32_t group_in(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Takes *block out of the mapping, to be erased after the copies of mend, and
+ * Takes *block out of the mapping, to be erased after the copies of `mend`, and
  * sets *block to SCARP_NONE.
  */
 static void retire(ScarpDrive *drive, ScarpMend *mend, uint32_t *block)
@@ -231,8 +233,8 @@ static void retire_log(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
 }
 
 /*
- * Adds to mend the copies of all pages of logical block group to a new data
- * block, and the erases of its old blocks.
+ * Adds to `mend` the copies of all pages of the logical block `group` to a new
+ * data block, and the erases of its old blocks.
  */
 static void merge(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
                   uint32_t group)

@@ -1,14 +1,13 @@
 /*
- * The list of all mappings (ftl.mapping), and calls to the one that the drive
- * has.
+ * The list of all mappings (ftl.mapping), and calls to the drive's mapping.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "map/internal.h"
 
 /*
- * All mappings, in the order of the enum of ftl.mapping's values. A new mapping
- * has to be added here.
+ * All mappings, by the values of ScarpMappingKind. A new mapping has to be
+ * added here.
  */
 static const ScarpMappingOps *const mappings[MAPPING__COUNT] = {
     [MAPPING_PAGE] = &scarp_mapping_page,
@@ -74,7 +73,7 @@ uint64_t scarp_map_table_bytes(const ScarpDrive *drive)
 
 /*
  * True when the drive can recover this mapping after a power cut. A mapping
- * that lets a unit lie in any page needs no functions of its own for that.
+ * that lets a unit lie in any page needs no own functions for recovery.
  */
 static bool recovers(const ScarpMappingOps *ops)
 {

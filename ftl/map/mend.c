@@ -6,8 +6,8 @@
  * With a mapping that lets a unit lie in any page, a partly programmed block
  * with valid units counts as full, and gets no more pages. A block without
  * valid units is erased. A plane without a free block gains one as by garbage
- * collection: the units of the blocks with the fewest valid units are copied
- * into fewer blocks.
+ * collection: units of the blocks with the fewest valid units are copied into
+ * fewer blocks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -53,8 +53,8 @@ static void recover_block(ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Compares two blocks by the time of their opening. Flash does not tell the
- * order in which blocks were filled, which would be better but is nearly the
+ * Compares two blocks by the time of their opening. The order in which they
+ * were filled would be better, but flash does not tell it, and it is nearly the
  * same.
  */
 static int by_seq(const void *a, const void *b, void *opaque)
@@ -139,9 +139,9 @@ void scarp_mend_victim(ScarpDrive *drive, ScarpMend *mend, uint32_t victim)
 }
 
 /*
- * Adds to mend the erase of the plane's next block that recovery found useless:
- * its state is BLOCK_APART, and it has no valid unit. Returns false if there is
- * none.
+ * Adds to `mend` the erase of the plane's next block that recovery found
+ * useless: its state is BLOCK_APART, and it has no valid unit. Returns false if
+ * the plane has no such block.
  */
 static bool next_apart(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 {

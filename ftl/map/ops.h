@@ -37,7 +37,7 @@ static inline bool scarp_map_can(const ScarpDrive *drive, ScarpMapCan what)
  */
 bool scarp_map_keeps_order(const ScarpDrive *drive);
 /*
- * Appends the mapping's settings to text. An image can be loaded into a drive
+ * Appends the mapping's settings to `text`. An image can be loaded into a drive
  * only if the drive's text equals the text stored in the image.
  */
 void scarp_map_add_class(const ScarpDrive *drive, GString *text);
@@ -59,8 +59,8 @@ uint64_t scarp_map_table_bytes(const ScarpDrive *drive);
 
 /*
  * Returns the PPN of lpn's newest copy on flash, or SCARP_NONE if lpn is
- * unmapped. Data that is still in the write buffer is not on flash; look for
- * that in pack.
+ * unmapped. Data that is still in the write buffer is not on flash;
+ * scarp_pack_find() finds it.
  */
 static inline uint32_t scarp_map_lookup(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -111,9 +111,9 @@ bool scarp_map_pin(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_map_unpin(ScarpDrive *drive, uint32_t lpn);
 
 /*
- * Starts the reads and writes of translation units that are due. Afterwards
- * flow calls scarp_map_take_ready() to get the reads and units that have waited
- * and whose entries are in RAM now.
+ * Starts the reads and writes of translation units that are due. After the
+ * call, flow calls scarp_map_take_ready() to get the reads and written units
+ * whose entries have come into RAM.
  */
 void scarp_map_pump(ScarpDrive *drive);
 static inline bool scarp_map_wants(const ScarpDrive *drive)
@@ -121,16 +121,17 @@ static inline bool scarp_map_wants(const ScarpDrive *drive)
     return drive->map.wants;
 }
 /*
- * Returns the first of the reads and units whose entries have come into RAM, or
- * NULL. They are in the order in which they got their entries;
- * scarp_map_wait_next() returns the next one. The caller frees each by
+ * Returns the first of the waiting reads and written units whose entries have
+ * come into RAM, or NULL. The list is in the order in which they got their
+ * entries; scarp_map_wait_next() leads to the next. The caller frees each with
  * scarp_map_give_ready().
  */
 ScarpMapWait *scarp_map_take_ready(ScarpDrive *drive);
 ScarpMapWait *scarp_map_wait_next(const ScarpMapWait *wait);
 /*
- * Return the read or the unit that has waited, and the LPN whose entry it
- * waited for. A wait has either a read or a unit, and NULL for the other.
+ * Return the read or the written unit that has waited, and the LPN whose entry
+ * it waited for. A wait has either a read or a unit; the function for the other
+ * kind returns NULL.
  */
 ScarpFlashCmd *scarp_map_wait_cmd(const ScarpMapWait *wait);
 ScarpUnit *scarp_map_wait_unit(const ScarpMapWait *wait);
@@ -147,22 +148,22 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
  * True when garbage collection of the block may begin. Collection changes the
  * entry of each unit that it moves, and the changes need RAM until they are
- * written. If that RAM is full, the function returns false, and all dies are
- * told to look for work again once some of it is free.
+ * written. If that RAM is full, the function returns false, and all dies look
+ * for work again once some of it is free.
  *
- * behind: the collection of another plane has waited longer. The block may then
- * be collected only if this changes no entry.
+ * `behind` tells that the collection of another plane has waited longer. The
+ * block may then be collected only if this changes no entry.
  */
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind);
 /*
- * For mappings with MAP_FETCHES: true when all entries that collections changed
- * are on flash, and no running collection can change a further entry.
+ * For mappings with MAP_FETCHES: true when all entries that collections have
+ * changed are on flash, and no running collection can change a further entry.
  */
 bool scarp_map_changes_nothing(const ScarpDrive *drive);
 /*
- * Called when the collection of a block in the plane begins and when it has
- * ended. n is the greatest number of entries that it can change; RAM for n
- * changes is reserved.
+ * Called when the collection of a block in the plane begins, and when it has
+ * ended. RAM is reserved for `n` changed entries, the most that the collection
+ * can change.
  */
 void scarp_demand_collects(ScarpDrive *drive, uint32_t plane, uint32_t n);
 void scarp_demand_collected(ScarpDrive *drive, uint32_t plane);
@@ -207,24 +208,24 @@ void scarp_map_age_begins(ScarpDrive *drive);
 void scarp_map_aged(ScarpDrive *drive);
 /*
  * scarp_map_visit() saves the mapping's own state to an image, or loads it from
- * one. ppn_of is saved elsewhere. scarp_map_loaded() ends a load. The drive is
- * idle meanwhile.
+ * an image. ppn_of is saved elsewhere. scarp_map_loaded() ends a load. The
+ * drive is idle meanwhile.
  */
 void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit);
 void scarp_map_loaded(ScarpDrive *drive);
 /*
  * Check an image of a drive whose power may fail. scarp_map_may_hold() is true
- * if the mapping can have stored at ppn the LPN that ppn's spare area has.
- * scarp_map_may_say() is true if the bytes `says` can be the contents of unit
- * lpn.
+ * if the mapping can have written the LPN in ppn's spare area to ppn.
+ * scarp_map_may_say() is true if the bytes at `says` can be the contents of the
+ * unit `lpn`.
  */
 bool scarp_map_may_hold(const ScarpDrive *drive, uint32_t ppn);
 bool scarp_map_may_say(const ScarpDrive *drive, uint32_t lpn, const void *says);
 
-/* Maps lpn to ppn, as a program has just written the host's data there. */
+/* Maps lpn to ppn, because a program of the host's data at ppn has ended. */
 void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /*
- * Maps lpn to ppn for a write that did not come from the host: of parity, of a
+ * Maps lpn to ppn for a write that the host did not make: of parity, of a
  * translation unit, or of ageing.
  */
 void scarp_map_move(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
@@ -250,9 +251,9 @@ void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
 /* ---- Places of pages, if the mapping chooses them: map/next_page.c ------ */
 
 /*
- * Do for a page with the data of lpn what scarp_page_possible(),
- * scarp_page_offset() and scarp_page_take() do with mappings that let a unit
- * lie in any page.
+ * Work like scarp_page_possible(), scarp_page_offset() and scarp_page_take(),
+ * for a page with the data of lpn, if the mapping chooses the page of each
+ * write.
  */
 bool scarp_map_page_possible(const ScarpDrive *drive, uint32_t plane,
                              uint32_t lpn);
@@ -260,15 +261,16 @@ uint32_t scarp_map_page_offset(const ScarpDrive *drive, uint32_t plane,
                                uint32_t lpn);
 uint32_t scarp_map_page_take(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
 /*
- * True when the host's first queued program in the plane has no page to go to,
- * so that a merge must make room.
+ * True when no page is left for the first program of the host in the plane's
+ * queue, so that a merge must make room.
  */
 bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t plane);
 
 /*
- * True when the plane can take n pages before it has to merge blocks: page lpn,
- * and the n - 1 pages that follow it at distances of n_planes. The pages
- * ahead[] are on their way to the plane and count as written before.
+ * True when the plane can take n pages before it has to merge blocks: the page
+ * of lpn, and n - 1 pages of the LPNs lpn + n_planes, lpn + 2 * n_planes and so
+ * on. The pages of the LPNs in ahead[], which are on their way to the plane,
+ * are written before.
  */
 bool scarp_map_has_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                         uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
@@ -304,9 +306,10 @@ void scarp_merge_erased(ScarpDrive *drive, uint32_t plane);
  */
 uint32_t scarp_merge_copies_left(const ScarpDrive *drive, uint32_t plane);
 /*
- * Sets *copies and *erases to the pages that scarp_merge_begin() would copy,
- * and the blocks that it would erase. Returns false if it would find no merge.
- * The call is slow, as it looks at every page of a block.
+ * Sets *copies to the number of pages that scarp_merge_begin() would copy, and
+ * *erases to the number of blocks that it would erase. Returns false if
+ * scarp_merge_begin() would find no merge. The call is slow, as it looks at
+ * every page of a block.
  */
 bool scarp_merge_plan(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                       uint32_t *copies, uint32_t *erases);
@@ -363,15 +366,15 @@ static inline uint32_t scarp_map_waiting_lpn(const ScarpDrive *drive,
 void scarp_map_load(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 
 /*
- * Fills ppn_of[mapped_units] from what is on flash alone, as a controller does
- * that has lost all of its RAM. docs/images.md explains how far the result
- * agrees with the lost mapping. Source: map/rebuild.c.
+ * Fills ppn_of[mapped_units] from flash alone, like a controller that has lost
+ * all of its RAM. docs/images.md explains how far the result agrees with the
+ * lost mapping. Source: map/rebuild.c.
  */
 void scarp_map_rebuild(const ScarpDrive *drive, uint32_t *ppn_of);
 
 /*
- * True when a lie.* setting makes scarp_map_rebuild() wrong on purpose (for
- * example lie.unserialised). Checks then do not compare its result.
+ * True when a lie.* setting makes the result of scarp_map_rebuild() wrong on
+ * purpose (for example lie.unserialised). Checks then do not compare it.
  */
 static inline bool scarp_map_rebuild_lies(const ScarpDrive *drive)
 {
@@ -388,21 +391,22 @@ static inline bool scarp_map_rebuild_lies(const ScarpDrive *drive)
  */
 void scarp_map_recover(ScarpDrive *drive);
 /*
- * Fills mend with the next units to copy, or blocks to erase, so that the plane
- * gets enough free blocks to accept host writes again. Returns false if the
- * plane needs no more work. The caller zeroes mend before the first call, and
- * keeps it from one call to the next.
+ * Fills `mend` with the next units to copy, or blocks to erase, so that the
+ * plane gets enough free blocks to accept host writes again. Returns false if
+ * the plane needs no more work. The caller zeroes `mend` before the first call,
+ * and keeps it from one call to the next.
  */
 bool scarp_map_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
 /*
- * Called when all units of mend have been copied. *target is the block that
- * they were copied to. The function sets *target to SCARP_NONE if the block
- * must not get units of the next call of scarp_map_mend().
+ * Called when all units of `mend` have been copied to the block *target. The
+ * function sets *target to SCARP_NONE if that block must get no units of the
+ * next call of scarp_map_mend().
  */
 void scarp_map_mend_copied(ScarpDrive *drive, ScarpMend *mend,
                            uint32_t *target);
 /*
- * Called when recovery has copied units to block, and will copy no more there.
+ * Called when recovery has copied units to `block`, and will copy no more
+ * there.
  */
 void scarp_map_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
                            uint32_t block);
@@ -410,7 +414,7 @@ void scarp_mend_clear(ScarpMend *mend);
 /* Ends recovery of the mapping. Called when no plane needs more work. */
 void scarp_map_recovered(ScarpDrive *drive);
 /*
- * True when recovery has to read all pages of the block. Of the other blocks it
+ * True when recovery has to read all pages of the block. Of any other block it
  * reads only the first page, as a checkpoint has the rest.
  */
 bool scarp_map_must_scan(const ScarpDrive *drive, uint32_t block);
@@ -422,15 +426,15 @@ bool scarp_map_must_scan(const ScarpDrive *drive, uint32_t block);
  */
 void scarp_map_mark_cut(const ScarpDrive *drive, uint32_t plane, bool erases);
 void scarp_map_mark_cut_checkpoint(const ScarpDrive *drive);
-/* True when dirty entries are about to leave the cache; tests ask this. */
+/* True when dirty entries are about to leave the cache. Tests ask this. */
 bool scarp_map_evicts(const ScarpDrive *drive);
 #endif
 
 /*
- * Checks that forward map, spare areas and valid bits agree. If closely is set,
- * and power may fail, also checks that scarp_map_rebuild() finds the same
- * mapping. As that is slow, it is otherwise done in a random part of the calls.
- * Source: map/laws.c.
+ * Checks that the forward map, spare areas and valid bits agree. On a drive
+ * whose power may fail it also checks that scarp_map_rebuild() finds the same
+ * mapping. As this is slow, it happens in each call only with `closely`,
+ * otherwise in a random part of the calls. Source: map/laws.c.
  */
 bool scarp_map_check(const ScarpDrive *drive, bool closely, GError **error);
 

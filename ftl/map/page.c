@@ -1,6 +1,6 @@
 /*
  * Page mapping: RAM has the PPN of each unit. The simulator's forward map is
- * just that table, so this mapping needs no state of its own.
+ * exactly this table, so the mapping needs no state of its own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

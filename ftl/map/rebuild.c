@@ -4,9 +4,10 @@
  * relocated copy keeps its version. Each block has a sequence number, by the
  * order in which blocks were opened.
  *
- * Without versions, the copy in the newer block, or at the higher offset of one
- * block, counts. That can go wrong after garbage collection: a relocated old
- * copy may lie behind a unit that the host wrote later.
+ * Without versions, the copy in the newer block counts, or of two copies in one
+ * block the copy at the higher offset. This choice can be wrong after garbage
+ * collection: a relocated old copy may lie behind a unit that the host wrote
+ * later.
  *
  * Two pages with the same LPN and version are copies of each other, and either
  * may count. On a drive whose power may fail, the copy in the older block
@@ -40,8 +41,8 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
     scarp_mark_if(drive, older_copy_kept,
                   scarp_media_keeps(drive) && drive->map.mending);
     /*
-     * On a drive whose power cannot fail, the simulator keeps the contents of
-     * the valid copy only, so that copy counts.
+     * On a drive whose power cannot fail, the simulator has the contents of the
+     * valid copy only, so the copy with contents counts.
      */
     return scarp_media_keeps(drive)
                ? seq_a < seq_b || (seq_a == seq_b && a < b)
@@ -49,9 +50,9 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
 }
 
 /*
- * Unmaps the units that were deallocated after their last write, as records on
- * flash tell. Records have LPNs, too, so ppn_of has their newest copies
- * already.
+ * Unmaps the units that were deallocated after their last write, according to
+ * the records on flash. Records have LPNs, too, so ppn_of has their newest
+ * copies already.
  */
 static void forget_deallocated(const ScarpDrive *drive, uint32_t *ppn_of)
 {

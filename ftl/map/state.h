@@ -1,7 +1,8 @@
 /*
- * map: knows where each logical unit lies on flash. It owns the forward map
- * (ppn_of), and the other tables of the drive's mapping (ftl.mapping). blocks
- * has a valid bit for each page; map sets it if ppn_of names that page.
+ * map: knows where each logical unit lies on flash. This directory owns the
+ * forward map (ppn_of), and the other tables of the drive's mapping
+ * (ftl.mapping). blocks has a valid bit for each page; map sets that bit if
+ * ppn_of names the page.
  *
  * Other directories of ftl/ call map to look a unit up, to map it after a
  * program, to move it during garbage collection, and to unmap it. map calls
@@ -23,7 +24,8 @@ typedef struct ScarpMapWait ScarpMapWait;
 typedef enum {
     /*
      * The mapping chooses the page in the plane that a write goes to. Without
-     * this bit, the write point in blocks chooses it.
+     * this bit, the plane's open block (a write point of blocks) gets the
+     * write.
      */
     MAP_PLACES_PAGES = 1 << 0,
     /*
@@ -55,24 +57,24 @@ typedef struct {
     uint32_t victim;     /* the block that is reclaimed */
     uint32_t target;     /* the block that copies go to, or SCARP_NONE */
     uint32_t next, end;  /* offsets of the source pages that are left */
-    uint32_t dead[3];    /* blocks to be erased, from the end of the array on */
+    uint32_t dead[3];    /* blocks to be erased, the last of the array first */
     uint32_t n_dead;
     uint32_t erasing;    /* the block being erased, or SCARP_NONE */
     bool switched;       /* finish was called: the copies are mapped */
 } ScarpMerge;
 
 /*
- * Work of a plane after a power cut. First the units unit[] are copied, in this
- * order, to a newly opened block. Then the blocks dead[] are erased.
+ * Work of a plane after a power cut. First the units in unit[] are copied, in
+ * this order, to a newly opened block. Then the blocks in dead[] are erased.
  */
 typedef struct {
     uint32_t *unit;   /* [room]: PPNs; SCARP_PAD: a page without data */
     uint32_t n_units, room;
-    uint32_t *dead;   /* [blocks_per_plane]: erased from the end on */
+    uint32_t *dead;   /* [blocks_per_plane]: blocks to erase, the last first */
     uint32_t n_dead;
-    uint32_t next;    /* the block of the plane to be looked at next */
+    uint32_t next;    /* the block of the plane to look at next */
     uint32_t group;   /* logical block, or superblock, of the units */
-    bool open;        /* the target has room for more of group */
+    bool open;        /* the target has room for more units of `group` */
 } ScarpMend;
 
 typedef struct {

@@ -1,13 +1,13 @@
 /*
  * Superblock mapping: a superblock is a group of adjacent logical blocks, and
  * has flash blocks of its own. A page of the superblock may lie anywhere in
- * these. Writes fill one of the blocks at a time (ScarpSuper.current). If a
- * superblock has more flash blocks than logical blocks, those in excess are
- * called update blocks.
+ * these flash blocks. Writes fill one of the blocks at a time
+ * (ScarpSuper.current). If a superblock has more flash blocks than logical
+ * blocks, those in excess are called update blocks.
  *
  * A merge reclaims a block of a superblock that has update blocks, beginning
- * with the superblock written least recently. It takes the block with the
- * fewest valid pages.
+ * with the superblock written least recently. It takes the superblock's block
+ * with the fewest valid pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -127,7 +127,7 @@ void scarp_super_drop(ScarpDrive *drive, uint32_t block)
 
 /* ---- Places of pages ---------------------------------------------------- */
 
-/* True when block is not SCARP_NONE, and has an unprogrammed page. */
+/* True when `block` has an unprogrammed page. SCARP_NONE has none. */
 static bool has_room(const ScarpDrive *drive, uint32_t block)
 {
     return block != SCARP_NONE && scarp_block_written(drive, block) <
@@ -148,7 +148,7 @@ static uint32_t room(const ScarpDrive *drive, uint32_t p, uint32_t lpn)
                   merge->kind && !merge->switched && merge->group == s);
     /*
      * While a merge of superblock s copies pages, the host may not open a block
-     * for s. The merge opens one for its copies, and that becomes the current
+     * for s. The merge opens a block for its copies, which becomes the current
      * block.
      */
     if ((merge->kind && !merge->switched && merge->group == s) ||
@@ -192,8 +192,8 @@ static uint32_t pages_left(const ScarpDrive *drive, uint32_t s)
 }
 
 /*
- * Returns a number that no superblock has in `seen` yet. A loop writes it there
- * to tell which superblocks it has met.
+ * Returns a number that no superblock has in `seen` yet. A walk writes this
+ * number into `seen` to note the superblocks that it has met.
  */
 static uint32_t next_look(ScarpSupers *supers, uint32_t n_supers)
 {
@@ -244,9 +244,9 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
 /* ---- Merges ------------------------------------------------------------- */
 
 /*
- * Returns the block of superblock s with the fewest valid pages. A block in
- * which all pages are valid, or a program is under way, is no candidate.
- * Returns SCARP_NONE if no block is left.
+ * Returns the block of superblock s with the fewest valid pages. Blocks whose
+ * pages are all valid, or in which a program is under way, are no candidates.
+ * Returns SCARP_NONE if no candidate is left.
  */
 static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 {
@@ -366,7 +366,7 @@ static void finish(ScarpDrive *drive, uint32_t p G_GNUC_UNUSED,
 /*
  * Adds up the RAM: 4 bytes for each block, to link it to its superblock; for
  * each LPN enough bits to number all pages of a superblock; and a valid bit for
- * each page. The paper has the page numbers in spare areas on flash instead.
+ * each page. The paper stores the page numbers in spare areas on flash instead.
  */
 static uint64_t ram_bytes(const ScarpDrive *drive)
 {

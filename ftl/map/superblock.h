@@ -9,15 +9,12 @@
 #include "map/internal.h"
 
 typedef struct {
-    uint32_t first;        /* first of its blocks, or SCARP_NONE */
+    uint32_t first;        /* the first of its blocks, or SCARP_NONE */
     uint32_t n;            /* number of its blocks */
-    uint32_t current;      /* the block being written, or SCARP_NONE */
-    /*
-     * neighbours in its plane's list, which has the superblocks with update
-     * blocks
-     */
+    uint32_t current;      /* the block that writes fill, or SCARP_NONE */
+    /* neighbours in the plane's list of superblocks with update blocks */
     uint32_t older, newer;
-    uint32_t seen;         /* number of the last walk that met it */
+    uint32_t seen;         /* number of the last walk that met the superblock */
 } ScarpSuper;
 
 /* A block of a superblock. */
@@ -53,7 +50,7 @@ static inline ScarpSupers *scarp_supers(const ScarpDrive *drive)
 }
 
 /*
- * Returns the number of the superblock of lpn. p must be the plane that
+ * Returns the number of the superblock of lpn. `p` must be the plane that
  * ftl.allocation gives to lpn.
  */
 static inline uint32_t scarp_super_of(const ScarpDrive *drive, uint32_t p,
@@ -68,8 +65,7 @@ static inline uint32_t scarp_super_of(const ScarpDrive *drive, uint32_t p,
 
 /*
  * Returns how many logical blocks superblock s has. The last superblock of a
- * plane may have fewer than the others, if the plane's logical blocks do not
- * divide evenly.
+ * plane may have fewer, if the plane's logical blocks do not divide evenly.
  */
 static inline uint32_t scarp_super_width(const ScarpSupers *supers, uint32_t s)
 {
@@ -95,8 +91,8 @@ void scarp_super_drop(ScarpDrive *drive, uint32_t block);
 void scarp_super_touch(ScarpSupers *supers, uint32_t s);
 
 /*
- * map/superblock_recover.c: implement ScarpMappingOps.recover, mend,
- * mend_copied and mend_filled.
+ * map/superblock_recover.c: implement `recover`, `mend`, `mend_copied` and
+ * `mend_filled` of ScarpMappingOps.
  */
 void scarp_supers_recover(ScarpDrive *drive, uint32_t *ppn_of);
 bool scarp_supers_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
@@ -106,7 +102,8 @@ void scarp_supers_mend_filled(ScarpDrive *drive, const ScarpMend *mend,
                               uint32_t block);
 
 /*
- * map/superblock_laws.c: implement ScarpMappingOps.check, may_hold and persist.
+ * map/superblock_laws.c: implement `check`, `may_hold` and `persist` of
+ * ScarpMappingOps.
  */
 bool scarp_supers_check(const ScarpDrive *drive, GError **error);
 bool scarp_supers_may_hold(const ScarpDrive *drive, uint32_t ppn);

@@ -6,7 +6,7 @@
  */
 #include "map/superblock.h"
 
-/* True when the plane's merge copies pages from the block, or to it. */
+/* True when the plane's merge copies pages from or to the block. */
 static bool is_merged(const ScarpDrive *drive, uint32_t block)
 {
     const ScarpMerge *merge =
@@ -99,7 +99,7 @@ static bool check_plane(const ScarpDrive *drive, bool *named, uint32_t p,
         named[merge->erasing] = true;
     }
     /*
-     * Blocks that a merge is about to erase are in no superblock any more.
+     * A merge has taken the blocks that it will erase out of their superblocks.
      * named[] has them nevertheless, so that they do not look lost.
      */
     for (uint32_t i = 0; merge->kind && merge->switched && i < merge->n_dead;
@@ -193,8 +193,8 @@ static void visit_super(ScarpDrive *drive, uint32_t s, bool *named,
 }
 
 /*
- * Saves or loads the plane's list of superblocks with update blocks, from the
- * least to the most recently written one.
+ * Saves or loads the plane's list of superblocks with update blocks, the least
+ * recently written superblock first.
  */
 static void visit_order(ScarpDrive *drive, uint32_t p, ScarpVisit *visit)
 {
@@ -241,7 +241,7 @@ void scarp_supers_persist(ScarpDrive *drive, ScarpVisit *visit)
 }
 
 /*
- * True when the LPN that is stored at ppn belongs there. Static allocation must
+ * True when the LPN that is stored at ppn may be there. Static allocation must
  * give the LPN to ppn's plane, and the LPN must be of the same superblock as
  * the first LPN in the block.
  */

@@ -1,7 +1,7 @@
 /*
  * Recovery of superblock mapping from a power cut. The LPNs in a block's spare
  * areas tell its superblock. If several blocks of a superblock are partly
- * written, the one opened last becomes its current block.
+ * written, the block opened last becomes its current block.
  *
  * If a plane has too few free blocks, blocks of a superblock with update blocks
  * are copied together, beginning with the block that has the fewest valid
@@ -12,8 +12,8 @@
 #include "map/superblock.h"
 
 /*
- * Returns the superblock of a block, from the first spare area in it that has
- * an LPN.
+ * Returns the superblock of a block, according to the first LPN in its spare
+ * areas.
  */
 static uint32_t super_in(const ScarpDrive *drive, uint32_t block)
 {
@@ -33,9 +33,9 @@ static bool is_full(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Makes block, which has unprogrammed pages, the current block of superblock s.
- * If the previous current block is partly written, it is closed, because a
- * superblock can have only one block open.
+ * Makes `block`, which has unprogrammed pages, the current block of superblock
+ * s. If the previous current block is partly written, it is closed, because a
+ * superblock can have only one open block.
  */
 static void make_current(ScarpDrive *drive, uint32_t s, uint32_t block)
 {
@@ -73,7 +73,7 @@ void scarp_supers_recover(ScarpDrive *drive, uint32_t *ppn_of)
 
 /*
  * Returns the block of superblock s with the fewest valid units, or SCARP_NONE
- * if every block of it is full of valid units.
+ * if all units of all its blocks are valid.
  */
 static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 {
@@ -92,9 +92,9 @@ static uint32_t fewest(const ScarpDrive *drive, uint32_t s)
 
 /*
  * Returns the superblock whose blocks recovery copies next. Recovery stays with
- * a superblock while the target block has room left, and a block of the
- * superblock is worth copying. Otherwise the superblock with update blocks that
- * was written least recently is next.
+ * a superblock while the target block has room left, and while one of the
+ * superblock's blocks is worth copying. Otherwise the superblock with update
+ * blocks that was written least recently is next.
  */
 static uint32_t next_super(const ScarpDrive *drive, uint32_t p,
                            const ScarpMend *mend)
@@ -123,9 +123,9 @@ bool scarp_supers_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 }
 
 /*
- * If no block of the superblock is worth copying any more, the target of the
- * copies becomes a block of the superblock. Otherwise the target gets further
- * copies first.
+ * Once no block of the superblock is worth copying, the target of the copies
+ * becomes a block of the superblock. Before that, the target gets further
+ * copies.
  */
 void scarp_supers_mend_copied(ScarpDrive *drive, ScarpMend *mend,
                               uint32_t *target)
