@@ -41,8 +41,8 @@ int64_t scarp_hil_link_ns(const ScarpDrive *drive, uint64_t bytes)
 }
 
 /*
- * Queues the command's data for its direction of the link, which carries one
- * transfer after the other.
+ * Queues the command's data for its direction of the link. The link carries one
+ * transfer after the other in each direction.
  */
 static void link_push(ScarpDrive *drive, ScarpStage stage, ScarpCmd *cmd)
 {
@@ -126,7 +126,7 @@ void scarp_hil_dispatch_end(ScarpDrive *drive)
 ScarpCmd *scarp_hil_dispatch_next(ScarpDrive *drive)
 {
     ScarpCmdQueue *waiting = &drive->hil.waiting;
-    bool joins = false; /* the next write shares the slot of the last */
+    bool joins = false; /* the next write shares the slot of the last write */
 
     while ((joins || scarp_in_device(drive) < drive->desc.slots) &&
            scarp_cmd_first(waiting)) {

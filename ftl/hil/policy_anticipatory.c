@@ -3,15 +3,15 @@
  * as-iosched and its defaults).
  *
  * Commands go by ascending address, reads and writes in batches of limited
- * time. When a read has ended and no other read waits near its end, the policy
- * dispatches nothing for a while, as the host may be about to read what lies
- * behind. The policy does not wait if a command is late, if the host's mean
- * time to the next read is longer than that while, or if a waiting read is as
- * near as the host's next read is on average.
+ * time. When a read has ended and no waiting read begins near its end, the
+ * policy dispatches nothing for a while (antic_us), as the host may be about to
+ * read the next addresses. It does not wait in three cases: a command is late;
+ * the host's mean time to the next read is longer than antic_us; or a waiting
+ * read is as near as the host's next read is on average.
  *
  * A late command goes before the others of its kind, the oldest first. So a
- * read is passed over for read_expire_us, a batch of writes and one wait at
- * most, and a write for write_expire_us, a batch of reads and one wait. After
+ * read is passed over for at most read_expire_us, a batch of writes and one
+ * wait, and a write for write_expire_us, a batch of reads and one wait. After
  * that only older commands go before it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -26,7 +26,7 @@ typedef struct {
     int64_t batch_ns;        /* when the batch began */
     int kind;                /* kind of the batch */
     bool ended;              /* a read has ended, and no read came after it */
-    uint64_t end_byte;       /* end of that read */
+    uint64_t end_byte;       /* end address of that read */
     int64_t end_ns;
     int64_t wait_until_ns;   /* the end of the wait for the next read */
     int64_t think_ns;        /* mean time from a read's end to the next read */
@@ -35,7 +35,7 @@ typedef struct {
 
 typedef struct {
     ScarpCmd *oldest, *lowest;
-    ScarpCmd *next; /* the one with the lowest address from next_byte on */
+    ScarpCmd *next; /* the lowest address from next_byte on */
 } Seen;
 
 static int64_t param_ns(const ScarpDrive *drive, int param)
@@ -49,8 +49,8 @@ static int64_t distance(const Anticipatory *state, const ScarpCmd *cmd)
 }
 
 /*
- * Fills in seen, and *near: the waiting read that is nearest to the end of the
- * last read. Returns a flush if one waits, or NULL.
+ * Fills in seen[], and sets *near to the waiting read that is nearest to the
+ * end of the last read. Returns a flush if one waits, else NULL.
  */
 static ScarpCmd *look(const ScarpDrive *drive, const Anticipatory *state,
                       const ScarpCmdQueue *waiting, Seen seen[2],
@@ -92,9 +92,9 @@ static bool late(const ScarpDrive *drive, const ScarpCmd *cmd)
 }
 
 /*
- * From the time on at which cmd is late, no younger command of its kind passes
- * it: the oldest of the kind is then late, too, and goes first. Commands of the
- * other kind are not bounded, because their batches end by time, not by number.
+ * Once cmd is late, no younger command of its kind passes it: the oldest of the
+ * kind is then late, too, and goes first. Commands of the other kind are not
+ * bounded, because their batches end by time, not by number.
  */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger)
@@ -126,7 +126,10 @@ static void turn(const ScarpDrive *drive, Anticipatory *state,
     }
 }
 
-/* True when cmd should wait, because the host's next read may be nearer. */
+/*
+ * True when cmd should wait, because the host's next read may be nearer to the
+ * last read.
+ */
 static bool waits(const ScarpDrive *drive, const Anticipatory *state,
                   const Seen seen[2], const ScarpCmd *cmd)
 {
@@ -173,7 +176,7 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
     if ((!near || distance(state, near) > near_bytes) &&
         waits(drive, state, seen, cmd)) {
         scarp_mark(drive, anticipated);
-        *state = before; /* undoes choose(): no batch has begun */
+        *state = before; /* undoes choose(): no batch began */
         scarp_timer_set(drive, AXIS_HIL, state->wait_until_ns);
         return NULL;
     }

@@ -3,11 +3,11 @@
  * block/mq-deadline.c and its defaults).
  *
  * Reads go before writes, each kind in batches of ascending addresses. A batch
- * begins with the oldest command that is late, if there is one. Writes are
- * passed over by at most writes_starved batches. A command is late after its
- * own deadline, or, if it names none, read_deadline_us or write_deadline_us
- * after its arrival. A flush need not wait for commands that are still in the
- * host queue, so it goes at once.
+ * begins with the oldest command that is late, if there is one. At most
+ * writes_starved batches of reads go before waiting writes. A command is late
+ * after its own deadline, or, if it names none, read_deadline_us or
+ * write_deadline_us after its arrival. A flush need not wait for commands that
+ * are still in the host queue, so it goes at once.
  *
  * The policy sees the oldest controller.queue commands, as a controller would.
  *
@@ -30,10 +30,10 @@ static int kind_of(const ScarpCmd *cmd)
     return cmd->op == SCARP_OP_READ ? READING : WRITING;
 }
 
-/* The waiting commands of one kind, as a pick needs them. */
+/* The waiting commands of one kind, as pick() needs them. */
 typedef struct {
-    ScarpCmd *oldest, *late; /* the oldest; the oldest that is late */
-    ScarpCmd *next; /* the one with the lowest address from next_byte on */
+    ScarpCmd *oldest, *late; /* the oldest command; the oldest late command */
+    ScarpCmd *next; /* the lowest address from next_byte on */
 } Seen;
 
 static int64_t late_ns(const ScarpDrive *drive, const ScarpCmd *cmd)
@@ -113,10 +113,10 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 }
 
 /*
- * From the time on at which cmd is late, each batch of its kind begins with a
- * late command that is older, or with cmd itself. Between two batches of writes
- * are at most writes_starved batches of reads. With writes_starved=0, reads may
- * wait as long as writes come, as in Linux.
+ * Once cmd is late, each batch of its kind begins with a late command that is
+ * older, or with cmd itself. Between two batches of writes are at most
+ * writes_starved batches of reads. With writes_starved=0, reads may wait as
+ * long as writes come, as in Linux.
  */
 static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger G_GNUC_UNUSED)

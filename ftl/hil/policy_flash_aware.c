@@ -3,16 +3,16 @@
  * Noh, "Disk schedulers for solid state drives", EMSOFT 2009).
  *
  * Reads go one by one, in the order of arrival. Writes go in bundles, so that
- * those of one logical block come in a row. A bundle is the waiting writes that
- * begin in one stretch of addresses: a logical block, or a superblock, where
- * the mapping has one. Under page mapping the stretch fills one block in each
- * plane. So a bundle's data lies in blocks that fill together, and will be
- * invalid together.
+ * the writes of one logical block come in a row. A bundle has the waiting
+ * writes that begin in one stretch of addresses: a logical block, or a
+ * superblock, where the mapping has such blocks. Under page mapping the stretch
+ * fills one block in each plane. So a bundle's data lies in blocks that fill
+ * together, and will be invalid together.
  *
  * A read waits for one bundle at most, and for the reads before it. A write
- * waits for a bundle and reads_first reads for each of the writes before it.
- * A bundle ends with the oldest write that still waits in its stretch. So no
- * write starves behind lower addresses that keep coming.
+ * waits for a bundle and reads_first reads for each of the writes before it. A
+ * bundle ends with the oldest write that still waits in its stretch. So no
+ * write starves while writes to lower addresses keep coming.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,8 +22,8 @@ enum { READS_FIRST, BUNDLE_MAX, BUNDLE_PAGES };
 
 typedef struct {
     uint64_t bundle;  /* number of the open bundle's stretch of addresses */
-    uint64_t left; /* writes that the bundle may still get; 0: none is open */
-    uint64_t reads;   /* reads that passed a write since the last bundle */
+    uint64_t left; /* writes that the bundle may still get; 0: no bundle */
+    uint64_t reads;   /* reads that went before a write since the last bundle */
     uint64_t stretch_bytes;
 } FlashAware;
 
@@ -47,7 +47,7 @@ static bool init(ScarpDrive *drive, ScarpScheme *scheme,
 }
 
 typedef struct {
-    ScarpCmd *read, *write; /* the oldest of each kind */
+    ScarpCmd *read, *write; /* the oldest read and the oldest write */
     ScarpCmd *oldest, *lowest; /* writes of the open bundle */
 } Seen;
 
@@ -126,8 +126,8 @@ static ScarpCmd *pick(ScarpDrive *drive, ScarpCmdQueue *waiting)
 }
 
 /*
- * Each bundle that passes a write ends with an older write, and reads_first
- * reads may go between two bundles.
+ * Each bundle that goes before a write ends with an older write, and
+ * reads_first reads may go between two bundles.
  */
 static ScarpHilBound bound(const ScarpDrive *drive,
                            const ScarpCmd *cmd G_GNUC_UNUSED,

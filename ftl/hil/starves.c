@@ -1,8 +1,8 @@
 /*
- * The law that no command starves in the host queue: each policy bounds how
- * many younger commands may pass a waiting one, and from which time on they are
- * counted. Only checked builds have this law, as each pick looks at all waiting
- * commands.
+ * The law (invariant) that no command starves in the host queue. Each policy
+ * bounds how many younger commands may pass a waiting command, and from which
+ * time on they count. Only checked builds have this law, as each pick looks at
+ * all waiting commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,8 +24,8 @@ void scarp_hil_starves_anew(ScarpDrive *drive)
 }
 
 /*
- * Counts that cmd passes `older`. `before` is the number of waiting commands
- * that are even older than `older`.
+ * Counts that cmd passes the older command `older`. `before` is the number of
+ * waiting commands that are older than `older`.
  */
 static void pass(const ScarpDrive *drive, ScarpCmd *older, const ScarpCmd *cmd,
                  uint64_t before)

@@ -1,13 +1,15 @@
 /*
- * hil: the host's side. Owns the stages of the host's path (firmware, the host
- * link in each direction), the host queue, and the completed commands.
+ * hil: the host's side. This directory owns the stages of the host's path
+ * (firmware, the host link in each direction), the host queue, and the
+ * completed commands.
  *
  *     submit → firmware → host queue → the policy's choice, when a slot is free
+ *
  *     → link in (writes) → flow → link out (reads) → done
  *
- * Policies choose from the queue (policy_*.c; those of HIOS are in hios/). flow
- * drives hil, and does all that lies between the two directions of the link.
- * hil asks gc for costs, stat and core.
+ * Policies choose from the queue (policy_*.c, and hios/ for HIOS). flow drives
+ * hil, and does all that lies between the two directions of the link. hil asks
+ * gc for costs, stat and core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,18 +1,18 @@
 /*
- * HIOS: detection (hios-isca14 section 5.1): which collections or merges a
- * write needs. They are found before its data moves, from its address and
- * length, the state of each plane that it goes to, and the pages on their way
- * there.
+ * HIOS: detection (hios-isca14 section 5.1) of the collections or merges that a
+ * write needs. They are found before the write's data moves, from its address
+ * and length, the state of each plane that it goes to, and the pages on their
+ * way to these planes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "hil/hios/hios.h"
 
 /*
- * Returns a plane whose round must end before a round in this plane can begin,
- * or SCARP_NONE. A round is the work that is left of one collection or merge
- * (gc/ops.h). With `serial` the drive has one round at a time, otherwise each
- * die has one.
+ * Returns a plane whose round must end before a round of `plane` can begin, or
+ * SCARP_NONE. A round is the work that is left of one collection or merge
+ * (gc/ops.h). With `serial` the drive runs one round at a time, otherwise each
+ * die does.
  */
 static uint32_t must_wait(ScarpDrive *drive, uint32_t plane)
 {
@@ -47,8 +47,8 @@ static bool add(Hios *hios, uint32_t *n, uint32_t lpn)
 }
 
 /*
- * Adds pages of a write whose data is on its way to the device: those that go
- * to the same plane as page `of`. A unit is a page here, and the pages of a
+ * Adds the pages of a write whose data is on its way to the device, as far as
+ * they go to the plane of page `of`. A unit is a page here, and the pages of a
  * plane are n_planes apart.
  */
 static void add_coming(const ScarpDrive *drive, Hios *hios, uint32_t *n,
@@ -75,8 +75,8 @@ static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
     uint32_t n = 0;
 
     /*
-     * The queue may be far longer than the list, which then has its oldest
-     * programs.
+     * The queue may be far longer than the list hios->ahead[], which then has
+     * the queue's oldest programs.
      */
     for (ScarpFlashCmd **link = scarp_nand_first_link(queue);
          *link && add(hios, &n, scarp_unit_lpn(scarp_flash_units(*link)));
@@ -97,9 +97,9 @@ static uint32_t ahead_of(ScarpDrive *drive, Hios *hios, uint32_t plane,
 
 /*
  * Called when the write has no room in the plane. Returns the time until the
- * work that is granted to collections on the plane's die is done. If nothing is
- * granted, but programs on their way may make room, returns the time of a
- * segment. 0: waiting brings no room.
+ * work that is granted to collections on the plane's die is done. Without
+ * granted work it returns the time of a segment if programs on their way may
+ * make room, otherwise 0: waiting brings no room.
  */
 static int64_t retry_ns(ScarpDrive *drive, const Hios *hios, uint32_t plane)
 {
@@ -110,7 +110,7 @@ static int64_t retry_ns(ScarpDrive *drive, const Hios *hios, uint32_t plane)
         /* A running command may take far longer than the grants behind it. */
         return MAX(ns, scarp_nand_busy_ns(drive, die, hios->program_ns));
     }
-    /* Programs on their way may have to end before anything can be merged. */
+    /* Programs on their way may have to end before a merge can begin. */
     return scarp_gc_runs(drive, plane) || !hios->n_flying
                ? 0 : scarp_gc_segment_ns(drive);
 }

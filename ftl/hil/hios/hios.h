@@ -1,6 +1,6 @@
 /*
- * Records that the source files of the policies hios-1 and hios-2 share: one
- * for each waiting command that the policy sees, and for each command in the
+ * Records that the source files of the policies hios-1 and hios-2 share. Each
+ * waiting command that the policy sees has a record, and each command in the
  * device.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -11,7 +11,7 @@
 #include "hil/ops.h"
 
 /*
- * The most dies that a command's record has. Pages on further dies count as
+ * A command's record has at most this many dies. Pages on further dies count as
  * pages on the dies of the record.
  */
 #define HIOS_PARTS 32
@@ -24,7 +24,7 @@ enum {
 typedef struct {
     uint32_t die;
     uint32_t n; /* flash commands of the command at the die */
-    /* Neighbours in the die's list, HiosDie.flying; SCARP_NONE: none. */
+    /* Neighbours in the die's list HiosDie.flying, or SCARP_NONE. */
     uint32_t before, after;
 } HiosPart;
 
@@ -32,35 +32,35 @@ typedef struct {
     ScarpCmd *cmd;
     uint64_t dies;       /* a bit for each die, modulo 64 */
     int64_t deadline_ns;
-    int64_t own_ns;      /* time on link and flash, if nothing is in the way */
+    int64_t own_ns;      /* time on link and flash if the command runs alone */
     int64_t link_ns;     /* the link's part of own_ns */
     int64_t flash_ns;    /* a flash command's part of own_ns, at most */
-    int64_t gc_ns;       /* time of the rounds that were opened for it */
+    int64_t gc_ns;       /* time of the rounds opened for the command */
     uint32_t at;         /* index in Hios.flying */
-    bool flying;         /* it is in the device */
-    bool coming;         /* its data is on its way to the device */
-    bool passed; /* others went first, as it needs a round that must wait */
+    bool flying;         /* the command is in the device */
+    bool coming;         /* a write's data is on its way to the device */
+    bool passed; /* passed over: the command needs a round that must wait */
     uint32_t n_parts;
     HiosPart part[HIOS_PARTS];
 } HiosRecord;
 
 typedef struct {
-    int64_t coming_ns; /* time of programs whose data is on its way */
+    int64_t coming_ns; /* time of the programs whose data is on its way */
     /*
      * Head of the list of parts at the die that belong to commands in the
-     * device, or SCARP_NONE. A part is named by a number: the index of its
-     * record × HIOS_PARTS + its index in the record.
+     * device, or SCARP_NONE. The number of a part is the index of its record ×
+     * HIOS_PARTS + the index in its record.
      */
     uint32_t flying;
     /*
-     * Members that hios_rooms() computes; policy.c uses room_ns for its grants.
-     * asked: the function computes this die's room_ns.
+     * hios_rooms() computes the members below; policy.c uses room_ns for its
+     * grants. `asked` tells that the function computes room_ns of this die.
      */
     bool asked;
     uint32_t plane;    /* the plane of the die's first round */
-    int64_t begin_ns;  /* time of all that the die has to do now */
+    int64_t begin_ns;  /* time of all work that the die has now */
     int64_t before_ns; /* begin_ns, plus the work of queued commands so far */
-    int64_t room_ns;   /* time for GC at the die, see hios_rooms() */
+    int64_t room_ns;   /* time for GC at the die: see hios_rooms() */
 } HiosDie;
 
 typedef struct {
@@ -70,21 +70,22 @@ typedef struct {
     uint32_t n_records;
     HiosRecord *record;
     /*
-     * Indices of records: of the oldest commands of the host queue, in its
-     * order; of commands in the device; of unused records.
+     * Indices of records: `waiting` for the oldest commands of the host queue,
+     * in its order; `flying` for commands in the device; `spare` for unused
+     * records.
      */
     uint32_t *waiting, *flying, *spare;
     uint32_t n_waiting, n_flying, n_spare;
     HiosDie *die;        /* [n_dies] */
     uint32_t at_die[64]; /* commands in the device, by their dies modulo 64 */
-    uint64_t busy;       /* a bit for each of at_die[] that is not 0 */
+    uint64_t busy;       /* a bit for each element of at_die[] that is not 0 */
     /* seq of the write that waits until enough slack has accumulated */
     uint64_t accumulates_seq;
     int64_t accumulates_until_ns;
     uint64_t parked_seq;   /* seq of the write that was parked last */
     int64_t parked_since_ns;
     uint32_t joins;      /* record of the next write to join, or SCARP_NONE */
-    uint32_t first_lpn, last_lpn; /* units that join one page */
+    uint32_t first_lpn, last_lpn; /* units that join in one page */
     uint32_t n_ahead;    /* places in ahead[] */
     uint32_t *ahead;
 } Hios;
@@ -137,8 +138,8 @@ static inline uint32_t hios_next_page(const ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * Returns the latest time at which the command can begin and still end in time,
- * if nothing is in the way.
+ * Returns the latest time at which the command can begin and still meet its
+ * deadline, if it runs alone.
  */
 static inline int64_t hios_latest_ns(const HiosRecord *record)
 {
@@ -169,9 +170,9 @@ void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd);
 
 typedef struct {
     int64_t gc_ns;   /* time of the rounds that the write could begin */
-    bool successive; /* the write needs a round that has to wait */
+    bool successive; /* the write needs a round that has to wait for another */
     bool stuck;      /* without that round the write has no room */
-    int64_t retry_ns; /* if stuck: retry after this; 0: never */
+    int64_t retry_ns; /* if `stuck`: retry after this time; 0: never */
 } HiosFound;
 
 typedef enum {
@@ -193,22 +194,25 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
                       const HiosRecord *record);
 /*
  * For the die of each round in open[], computes room_ns: how long the die may
- * do GC work before the i-th waiting command, so that no command gets late that
- * waits or is in the device. slack_ns is the slack of the i-th command. A
- * room_ns that is too short for any segment or erase is only an upper bound.
- * The function looks at each command once.
+ * do GC work before the i-th waiting command, so that no command that waits or
+ * is in the device misses its deadline. slack_ns is the slack of the i-th
+ * command. A room_ns that is too short for a segment and for an erase is only
+ * an upper bound. The function looks at each command once.
  */
 void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
                 int64_t slack_ns, const ScarpGcRound *open, uint32_t n);
 
 /* ---- neutral.c ----------------------------------------------------------- */
 
-/* Algorithm 3: returns the index of the waiting command that goes next. */
+/*
+ * Algorithm 3 of the paper: returns the index of the waiting command that goes
+ * next.
+ */
 uint32_t hios_empty_channel_first(const ScarpDrive *drive, const Hios *hios);
 /*
  * Called when the i-th command is about to be dispatched: chooses a waiting
- * write that joins its page, if there is one. `joined`: the i-th command was
- * itself chosen to join the write before it.
+ * write to be programmed in the same page, if there is one. `joined`: the i-th
+ * command was itself chosen to join the write before it.
  */
 void hios_aggregate(ScarpDrive *drive, Hios *hios, uint32_t i, bool joined);
 /*

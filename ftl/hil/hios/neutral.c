@@ -2,9 +2,9 @@
  * HIOS: neutral activities (hios-isca14 §5.3, algorithm 3), while no collection
  * has work to be redistributed.
  *
- * Empty channel first: the next command is the oldest one whose dies have no
- * other command of the host in the device, or that must go now to be in time.
- * If there is none, it is the oldest of all.
+ * Empty channel first: the next command is the oldest command whose dies have
+ * no other command of the host in the device, or that must go now to meet its
+ * deadline. Without such a command, the oldest of all is next.
  *
  * Page-based aggregation: waiting writes to the page of the dispatched write go
  * with that write, in its slot, and one program carries them all.
@@ -42,9 +42,9 @@ static bool is_part(const ScarpDrive *drive, const ScarpCmd *cmd)
 }
 
 /*
- * True when `other` lies in the page of units first to last, directly before or
- * behind these units. A write that overlaps them does not count, because one
- * program cannot carry a unit twice.
+ * True when `other` lies in the page of the units `first` to `last`, directly
+ * before or behind these units. A write that overlaps these units does not
+ * count, because one program cannot carry a unit twice.
  */
 static bool is_adjacent(const ScarpDrive *drive, uint32_t first, uint32_t last,
                         const ScarpCmd *other)

@@ -9,10 +9,11 @@
  * brings the pacing `redistributed` with it. hios-2 also reorders commands
  * while no collection has work left (algorithm 3).
  *
- * A command is passed over for three reasons, and only until the latest time at
- * which it can begin and still end in time: it needs a collection that has to
- * wait for the next round, its dies are busy, or another write shares the page
- * of the dispatched one. After that time it goes before all younger commands.
+ * Younger commands go before a command for three reasons: the command needs a
+ * collection that has to wait for the next round, its dies are busy, or a
+ * younger write shares the page of the dispatched write. They do so only until
+ * the latest time at which the command can begin and still meet its deadline.
+ * After that time it goes before all younger commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,7 +26,7 @@
 
 /*
  * True when the i-th command, whose slack is lacks_ns too short for its rounds,
- * waits in the queue until the other waiting commands have enough slack
+ * should wait in the queue until the waiting commands have enough slack
  * together. The wait also ends when the queue is full, after accumulate_us, or
  * when a waiting command's slack is used up.
  */
@@ -94,7 +95,7 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
 
     if (room_ns < MIN(scarp_gc_segment_ns(drive), erase_ns)) {
         scarp_mark(drive, too_little_slack);
-        scarp_gc_grant(drive, plane, 0, 0); /* earlier grants go on */
+        scarp_gc_grant(drive, plane, 0, 0); /* earlier grants stay valid */
         return;
     }
     segment_ns = scarp_gc_segment_on_ns(drive, die);
@@ -112,7 +113,7 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
         ns += erases * erase_ns;
     }
     /*
-     * Another plane of the die may have a round, which gets the rest of the
+     * A further plane of the die may have a round, which gets the rest of the
      * room.
      */
     hios->die[die].room_ns -= ns;
@@ -151,9 +152,9 @@ static bool may_pass(const ScarpDrive *drive, const HiosRecord *record)
 
 /*
  * Returns the first command that can go in the present round: a command that
- * need not wait for the end of a round, or that no other command may pass any
- * more. Returns 0, the oldest command, if the queue is full, or if there is no
- * such command.
+ * need not wait for the end of a round, or that no younger command may pass any
+ * more. Returns 0, the index of the oldest command, if the queue is full, or if
+ * there is no such command.
  */
 static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
 {
@@ -202,9 +203,9 @@ static void classify(ScarpDrive *drive, const Hios *hios,
 }
 
 /*
- * Opens the rounds that the i-th command needs, and sets *found to what it then
- * still waits for. Returns false if it has to wait first, until enough slack
- * has accumulated.
+ * Opens the rounds that the i-th command needs, and describes in *found what
+ * the command then still waits for. Returns false if the command must first
+ * wait until enough slack has accumulated.
  */
 static bool opens_rounds(ScarpDrive *drive, Hios *hios, uint32_t i,
                          HiosFound *found)
@@ -223,8 +224,9 @@ static bool opens_rounds(ScarpDrive *drive, Hios *hios, uint32_t i,
 }
 
 /*
- * Returns the command that goes next, with its rounds opened, or SCARP_NONE.
- * Sets *found to what the command still waits for.
+ * Returns the index of the command that goes next, or SCARP_NONE. Opens the
+ * rounds (collections in granted pieces) that this command needs. *found says
+ * what the command still waits for.
  */
 static uint32_t next(ScarpDrive *drive, Hios *hios, HiosFound *found)
 {
@@ -275,8 +277,8 @@ static int64_t retry_after_ns(ScarpDrive *drive, Hios *hios, uint32_t i,
 
 /*
  * Parks the i-th command: it stays in the queue while its planes have no room.
- * Returns false if it is dispatched instead: when the queue is full, when
- * waiting brings no room, or when it must go to be in time.
+ * Returns false if the command must be dispatched instead: when the queue is
+ * full, when waiting brings no room, or when its latest time to begin has come.
  */
 static bool parks(ScarpDrive *drive, Hios *hios, uint32_t i)
 {
@@ -343,12 +345,12 @@ static ScarpHilBound bound(const ScarpDrive *drive, const ScarpCmd *cmd,
 static void timer(ScarpDrive *drive G_GNUC_UNUSED)
 {
     /*
-     * The wait for slack, or of a parked write, is over. The drive calls pick()
-     * again.
+     * The wait for slack, or the wait of a parked write, is over. The drive
+     * calls pick() again.
      */
 }
 
-/* The parameters of hios-2; hios-1 has all but the last. */
+/* The parameters of hios-2. hios-1 has all of these except the last. */
 static const ScarpParam params[] = {
     [HIOS_DEADLINE_US] = { "deadline_us", "us",
                            "from a command's arrival, if it names none", 1,

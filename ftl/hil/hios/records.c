@@ -1,8 +1,9 @@
 /*
- * HIOS: records of commands, with deadline, dies, and the time needed there.
+ * HIOS: records of commands, with their deadlines, their dies, and the time
+ * needed there.
  *
  * A record is made when the policy first sees its command, by the mapping and
- * the write allocation of that moment. It is not updated later.
+ * the write allocation of that moment. The record is not updated later.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,7 +12,7 @@
 
 #include <string.h>
 
-/* The most pages on their way to one plane that are considered. */
+/* How many pages on their way to one plane are considered at most. */
 #define AHEAD 256
 
 /* ---- The work of a command ----------------------------------------------- */
@@ -142,8 +143,8 @@ static void unlink_part(Hios *hios, const HiosPart *part)
 }
 
 /*
- * Adds the command to its dies' lists and counts of commands in the device
- * (change 1), or removes it from them (-1).
+ * Adds the command's parts to the lists and counts of commands in the device at
+ * its dies (`change` is 1), or removes them (`change` is -1).
  */
 static void count_at_dies(Hios *hios, const HiosRecord *record, int change)
 {
@@ -228,7 +229,7 @@ void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd)
     uint32_t last;
 
     if (cmd->deadline_ns == SCARP_TIME_NEVER) {
-        /* The command named no deadline, so it had the policy's. */
+        /* The command named no deadline, so the policy's deadline_us counts. */
         scarp_stat_deadline(
             drive, cmd, cmd->submit_ns +
                 (int64_t)drive->scheme.param[AXIS_HIL][HIOS_DEADLINE_US] *

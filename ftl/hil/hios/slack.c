@@ -3,10 +3,10 @@
  *
  *     slack = deadline - now - (GC + pending + own time)
  *
- * The pending work is what the command's die already has: the running command,
- * commands that wait there (programs do not delay a read), GC's grants, and
- * programs whose data is on its way. Each flash command is assumed to take as
- * long as a command on the slowest page.
+ * The pending work is the work that the command's die already has: the running
+ * command, commands that wait there (programs do not delay a read), GC's
+ * grants, and programs whose data is on its way. Each flash command is assumed
+ * to take as long as on the slowest page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -33,7 +33,7 @@ static int64_t own_on_ns(const HiosRecord *record, const HiosPart *part)
 }
 
 /*
- * Returns the sum of the times that a command waits for one of its dies, and
+ * Returns how long a command waits for one of its dies, plus the time that it
  * takes there.
  */
 static int64_t needed_on_ns(const ScarpDrive *drive, const Hios *hios,
@@ -68,7 +68,7 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
 typedef struct {
     const ScarpDrive *drive;
     Hios *hios;
-    const ScarpGcRound *open; /* rounds, for whose dies room is computed */
+    const ScarpGcRound *open; /* rounds for whose dies the room is computed */
     uint32_t n;
     uint64_t dies; /* a bit for each asked die, modulo 64 */
     int64_t now_ns;
@@ -89,8 +89,8 @@ static HiosDie *asked(const Rooms *rooms, uint32_t k)
 /*
  * Sets room_ns of each asked die to what the first command leaves, as segments
  * may run in its slack. On a die that the first command uses, this is the time
- * until its deadline, less the time that it needs there. On any other die, it
- * is the command's whole slack.
+ * until its deadline, less the time that it needs there. On other dies, it is
+ * the command's whole slack.
  */
 static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 {
@@ -124,9 +124,9 @@ static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 }
 
 /*
- * Limits the die's room so that a command, which needs own_ns there, is not
- * late. If the command waits in the queue, the commands before it take their
- * time first.
+ * Limits the die's room so that a command, which needs own_ns there, meets its
+ * deadline. If the command waits in the queue, the commands before it take
+ * their time first.
  */
 static void leave_for(const Rooms *rooms, HiosDie *die,
                       const HiosRecord *record, int64_t own_ns)
@@ -135,7 +135,7 @@ static void leave_for(const Rooms *rooms, HiosDie *die,
 
     scarp_mark_if(rooms->drive, late_left_out, left_ns < 0);
     die->before_ns += record->flying ? 0 : own_ns;
-    /* A command that is late already limits nothing more. */
+    /* A command that has missed its deadline already sets no limit. */
     if (left_ns >= 0) {
         die->room_ns = MIN(die->room_ns, left_ns - rooms->margin_ns -
                                              (record->flying
@@ -171,7 +171,7 @@ static void leave(const Rooms *rooms, const HiosRecord *record)
 }
 
 /*
- * Leaves time for the commands in the device, on each die whose room_ns is
+ * Leaves time for the commands in the device, at each die whose room_ns is
  * computed.
  */
 static void leave_flying(const Rooms *rooms)
