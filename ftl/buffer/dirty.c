@@ -1,6 +1,6 @@
 /*
  * Units of the host that are not on flash yet: the list by time of arrival, and
- * the packers (pages under construction) that they are added to.
+ * the packers (pages under construction) that collect these units.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

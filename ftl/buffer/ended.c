@@ -20,10 +20,10 @@ void scarp_buffer_program_ended(ScarpDrive *drive, const ScarpFlashCmd *program)
 
 /*
  * For drives whose power may fail. True when the unit just programmed is newer
- * than its LPN's mapped copy, and newer than its last recorded deallocation.
- * The unit is then mapped even if the buffer has still newer data. If it stayed
- * unmapped, its page could be erased, and a power cut would bring back data
- * that is older still.
+ * than its LPN's mapped copy, and newer than its LPN's last recorded
+ * deallocation. The unit is then mapped even if the buffer has still newer
+ * data. If the unit stayed unmapped, its page could be erased, and a power cut
+ * would bring back data that is older still.
  */
 static bool __attribute__((noinline)) is_newest(const ScarpDrive *drive,
                                                 const ScarpUnit *unit)

@@ -1,7 +1,7 @@
 /*
  * Writes of a part of a unit. The other bytes are read from flash, taken from a
- * buffered unit, or zero. They are joined with the host's bytes before the unit
- * is programmed.
+ * buffered unit, or zero. The drive joins these bytes with the host's bytes
+ * before it programs the unit.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -46,8 +46,8 @@ void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
 
 /*
  * Returns the command that waited until all bytes of the unit were known, or
- * NULL. Only a command that goes to the write buffer and wrote a part of the
- * unit waits for that.
+ * NULL. Only a command that completes in the write buffer, and wrote a part of
+ * the unit, waits for these bytes.
  */
 static ScarpCmd *end_until_ready(ScarpDrive *drive, ScarpDirty *dirty)
 {
@@ -82,7 +82,7 @@ ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
 
 /*
  * Frees a unit that became stale before it was added to a page under
- * construction, and that no command or flush waits for.
+ * construction. No command or flush waits for the unit.
  */
 static void drop(ScarpDrive *drive, ScarpDirty *dirty)
 {
@@ -118,7 +118,7 @@ void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty)
     if (scarp_has_parity(drive) && !dirty->superseded) {
         scarp_parity_changed(drive, scarp_unit_lpn(unit),
                              scarp_unit_data(unit));
-        /* the stripe is open now, and so has RAM */
+        /* the stripe is open, so it has RAM */
         scarp_dirty_release_place(drive, dirty);
     }
     scarp_dirty_pack(drive, dirty);
@@ -136,7 +136,7 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit)
     /*
      * A command or a flush waits for this unit. That command or flush has
      * queued programs of the pages under construction, but the unit was in none
-     * of them then. So its page is programmed now.
+     * of these pages then. So its page is programmed now.
      */
     if (scarp_unit_is_packing(unit) && scarp_dirty_is_late(drive, dirty)) {
         scarp_mark(drive, part_ready_late);

@@ -29,7 +29,7 @@ ScarpPieceFate scarp_buffer_fate(const ScarpDrive *drive, const ScarpCmd *cmd,
     /*
      * scarp_drive_deallocates() is false if power may fail and no records are
      * written. Without a record, data older than the last write could come back
-     * after a power cut, so such a drive unmaps nothing.
+     * after a power cut, so such a drive unmaps no unit.
      */
     if (whole && scarp_drive_deallocates(drive)) {
         return records ? PIECE_RECORDED : PIECE_DEALLOCATED;
@@ -93,13 +93,13 @@ void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     if (!end) {
         if (!scarp_buffer_goes_through(drive, cmd) ||
             !scarp_buffer_find(drive, piece.lpn)) {
-            return; /* flash has a record of all these deallocations */
+            return; /* flash has a record of these deallocations */
         }
         scarp_mark(drive, record_on_its_way);
         /*
-         * The n units are deallocated already, but the record of that is not on
-         * flash yet. Before it is, the command must not complete. So the
-         * command waits for a new record.
+         * The n units are deallocated already, but the record of their
+         * deallocation is not on flash yet, and the command must not complete
+         * earlier. So it waits for a new record.
          */
         first = 0;
         end = n;

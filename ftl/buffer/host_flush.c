@@ -6,9 +6,9 @@
 #include "buffer/internal.h"
 
 /*
- * Implements lie.flush_queued_only, a deliberate defect: flushes wait only for
+ * Implements lie.flush_queued_only, a deliberate fault: flushes wait only for
  * units in pages under construction, and for units of which the drive does not
- * have all bytes yet. So they do not wait for programs that are queued or under
+ * have all bytes yet. They do not wait for programs that are queued or under
  * way.
  */
 static void await_packed_alone(ScarpDrive *drive)

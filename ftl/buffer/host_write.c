@@ -24,9 +24,9 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
     if (dirty->cmd) {
         /*
          * A command waits for the stale unit. When all units of that command
-         * are in the buffer, close_packers() looks up the newest unit of each
-         * LPN to have its page programmed, and would miss this older one. So
-         * its page is programmed now.
+         * are in the buffer, close_packers() has the newest unit of each LPN
+         * programmed, and would miss this older unit. So its page is programmed
+         * now.
          */
         scarp_mark(drive, forced_in_packer);
         scarp_dirty_emit(drive, dirty);
@@ -38,7 +38,10 @@ void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty)
     }
 }
 
-/* Copies the host's bytes into the unit, or zeroes if `from` is NULL. */
+/*
+ * Copies the host's bytes from `from` into the unit, or zeroes if `from` is
+ * NULL.
+ */
 static void copy_in(ScarpUnit *unit, uint32_t first_byte, uint32_t bytes,
                     const char *from)
 {
@@ -76,8 +79,8 @@ void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit)
 
 /*
  * Buffers a write of a part of a unit. `older` is the buffered unit with the
- * newest data of the same LPN, or NULL. If cmd is not NULL, it waits until the
- * unit's other bytes have been read.
+ * newest data of the same LPN, or NULL. If cmd is not NULL, the command waits
+ * until the unit's other bytes have been read.
  */
 static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
                        ScarpDirty *older)
@@ -92,8 +95,8 @@ static void write_part(ScarpDrive *drive, ScarpCmd *cmd, ScarpDirty *dirty,
     if (partial) {
         /*
          * The new unit reserves RAM for its stripe's parity before
-         * scarp_dirty_supersede() lets the older unit release its own. In the
-         * other order another stripe could take that RAM.
+         * scarp_dirty_supersede() lets the older unit release that RAM. In the
+         * other order another stripe could take it.
          */
         scarp_dirty_reserve_place(drive, dirty);
     }
@@ -186,8 +189,8 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                     .from = from };
 
     /*
-     * Writes without a stream go to stream 0. Writes with a stream number for
-     * which the drive has no blocks go there, too.
+     * Writes without a stream go to stream 0, and so do writes with a stream
+     * number for which the drive has no blocks.
      */
     if (cmd->stream < drive->desc.streams) {
         piece.stream = cmd->stream;
@@ -202,13 +205,14 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
 /* ---- Writes ------------------------------------------------------------- */
 
 /*
- * A command waits for the units first to last. Queues programs of the packers
- * (pages under construction) that they are in, even if these are not full.
+ * A command waits for the units `first` to `last`. Queues programs of the
+ * packers (pages under construction) that have these units, even if the pages
+ * are not full.
  *
- * A unit whose mapping entry is still on flash is in no packer yet. Its packer
- * is programmed without it, because the units in there may have pinned all
- * entries of the cache. Only when they are on flash can this unit get its
- * entry.
+ * A unit whose mapping entry is still on flash is in no packer yet. The packer
+ * that it will go to is programmed without it, because the units in there may
+ * have pinned all entries of the cache. Only when those units are on flash can
+ * this unit get its entry.
  */
 static void close_units(ScarpDrive *drive, uint32_t first, uint32_t last)
 {
@@ -282,7 +286,7 @@ static bool write_units(ScarpDrive *drive, ScarpCmd *cmd)
         if (fate == PIECE_DEALLOCATED && !stripes_full(drive, lpn)) {
             scarp_buffer_deallocate(drive, lpn);
         } else if (fate == PIECE_KEPT) {
-            /* The unit's data and mapping stay as they are. */
+            /* the unit's data and mapping stay as they are */
         } else if (buffer->room_units && buffer->used >= buffer->room_units) {
             scarp_mark(drive, buffer_full);
             scarp_mark_if(drive, fua_met_full_buffer, cmd->fua);

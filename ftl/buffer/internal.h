@@ -47,51 +47,52 @@ bool scarp_dirty_pin(ScarpDrive *drive, ScarpDirty *dirty);
  */
 bool scarp_dirty_awaits_entry(const ScarpDrive *drive, const ScarpDirty *dirty);
 /*
- * The unit is in a packer (a page under construction). Queues a program of that
- * page at its die, even if the page is not full.
+ * Queues a program of the packer (page under construction) that has the unit,
+ * even if the page is not full.
  */
 void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty);
 /*
  * Queues a program of the packer that the unit would be added to, unless that
- * packer is empty. The unit itself is not added.
+ * packer is empty. The unit itself is not in it.
  */
 void scarp_dirty_emit_company(ScarpDrive *drive, const ScarpDirty *dirty);
 /*
  * scarp_dirty_pack() adds the unit to its packer, and queues a program of the
- * page if it is full. scarp_dirty_unpack() removes the unit from its packer.
+ * packer's page if it is full. scarp_dirty_unpack() removes the unit from its
+ * packer.
  */
 void scarp_dirty_pack(ScarpDrive *drive, ScarpDirty *dirty);
 void scarp_dirty_unpack(ScarpDrive *drive, ScarpDirty *dirty);
 /*
- * Queues programs of all packed units whose sequence number is below seq, even
- * if their pages are not full.
+ * Queues programs of all packed units whose sequence number is below `seq`,
+ * even if their pages are not full.
  */
 void scarp_dirty_drain(ScarpDrive *drive, uint64_t seq);
 /*
  * Called when a write waits for room in the buffer. Queues programs of pages
- * that are not full, oldest units first, until the units in such pages need at
- * most half of the buffer.
+ * that are not full, those with the oldest units first, until the units in such
+ * pages need at most half of the buffer.
  */
 void scarp_dirty_drain_half(ScarpDrive *drive);
 
 /* ---- fill.c ------------------------------------------------------------- */
 
 /*
- * The host wrote a part of the unit. Copies the other bytes from base, or fills
- * them with zeroes if base is NULL.
+ * Completes a unit of which the host wrote a part: copies the other bytes from
+ * `base`, or fills them with zeroes if `base` is NULL.
  */
 void scarp_dirty_complete(const ScarpDrive *drive, ScarpDirty *dirty,
                        const void *base);
 /*
  * Reserve and release controller RAM for the parity of the unit's stripe. A
- * unit of which the host wrote a part needs this while its other bytes are
+ * unit of which the host wrote a part needs this RAM while its other bytes are
  * read.
  */
 void scarp_dirty_reserve_place(ScarpDrive *drive, ScarpDirty *dirty);
 void scarp_dirty_release_place(ScarpDrive *drive, ScarpDirty *dirty);
 /*
- * Adds a unit whose bytes are all known to its page under construction, once
- * its mapping entry is in RAM.
+ * Adds a unit whose bytes are all known to a page under construction, once its
+ * mapping entry is in RAM.
  */
 void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty);
 
@@ -107,7 +108,7 @@ typedef struct {
 /*
  * Called when a newer write or a deallocation of the same LPN has made the unit
  * stale. If the unit is in a page under construction and no command waits for
- * it, it is dropped without a program.
+ * it, the unit is dropped without a program.
  */
 void scarp_dirty_supersede(ScarpDrive *drive, ScarpDirty *dirty);
 /*
@@ -125,8 +126,7 @@ static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
  * Puts the piece's unit into the buffer. If scarp_buffer_goes_through() is
  * true, the command waits until the unit is on flash. Otherwise, if the piece
  * is only a part of the unit, the command waits until the unit's other bytes
- * have been read. For a record of deallocations it does not wait for these
- * bytes.
+ * have been read, except for a record of deallocations.
  */
 void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpPiece *piece);
@@ -135,12 +135,12 @@ void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
 
 /*
  * Remembers that lpn was deallocated, with the version number `when`, until a
- * record of this is on flash.
+ * record of this deallocation is on flash.
  */
 void scarp_unrecorded_add(ScarpDrive *drive, uint32_t lpn, uint64_t when);
 /*
- * Returns the version number of lpn's last deallocation, as the record on flash
- * has it, or 0 if no record has one.
+ * Returns the version number of lpn's last deallocation according to the
+ * records on flash, or 0 if no record has a deallocation of lpn.
  */
 uint64_t scarp_recorded_version(const ScarpDrive *drive, uint32_t lpn);
 /*
@@ -152,9 +152,9 @@ void scarp_record_written(ScarpDrive *drive, uint32_t record_lpn,
                           const uint64_t *when);
 
 /*
- * True when lpn has data on flash that the host did not deallocate since. A
- * deallocated unit stays in the forward map until its record is on flash, so a
- * look-up alone does not tell.
+ * True when lpn has data on flash that the host has not deallocated. A
+ * deallocated unit stays in the forward map until a record of its deallocation
+ * is on flash, so a look-up alone does not tell.
  */
 static inline bool scarp_buffer_is_mapped(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -175,32 +175,33 @@ static inline bool scarp_buffer_records(const ScarpDrive *drive)
 /* How a deallocation, or a write of zeroes, treats its part of one unit. */
 typedef enum {
     PIECE_WRITTEN,     /* the unit comes into the buffer */
-    PIECE_KEPT,        /* the unit keeps its data */
+    PIECE_KEPT,        /* the unit keeps its present data */
     PIECE_DEALLOCATED, /* the unit is unmapped at once */
     PIECE_RECORDED,    /* PIECE_DEALLOCATED, with a record of that on flash */
 } ScarpPieceFate;
 
 /*
- * Returns how the deallocation or write of zeroes cmd treats a unit of which it
- * covers `bytes` bytes.
+ * Returns how `cmd`, a deallocation or a write of zeroes, treats a unit of
+ * which it covers `bytes` bytes.
  */
 ScarpPieceFate scarp_buffer_fate(const ScarpDrive *drive, const ScarpCmd *cmd,
                                  uint32_t bytes);
 /*
  * True when cmd is a deallocation that needs neither room in the buffer nor RAM
- * for parity. flow then need not queue it behind writes that wait for these.
+ * for parity. flow then need not queue the command behind writes that wait for
+ * room or RAM.
  */
 bool scarp_buffer_deallocates_at_once(const ScarpDrive *drive,
                                       const ScarpCmd *cmd);
 /*
- * Deallocates all bytes of unit lpn, and drops its data if that is still in the
- * buffer.
+ * Deallocates all bytes of the unit `lpn`, and drops its data if that is still
+ * in the buffer.
  */
 void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn);
 /*
- * Deallocates n units, from lpn on, that are in the same record. A record is a
- * unit of which the contents are version numbers of deallocations. Its LPN lies
- * above those of the host, and it is buffered and programmed like host data.
+ * Deallocates n units of the same record, from lpn on. A record is a unit whose
+ * contents are version numbers of deallocations. Its LPN lies above the host's
+ * LPNs, and it is buffered and programmed like host data.
  */
 void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                                  uint32_t n);

@@ -25,14 +25,15 @@ static inline bool scarp_buffer_is_empty(const ScarpDrive *drive)
 /*
  * Takes a deallocation, a write of zeroes, or a write whose data has arrived.
  * cmd->units_left becomes the number of units that the command waits for.
- * Returns false if a part of it found no room. The command then waits in the
- * buffer, and scarp_buffer_next_admitted() returns it later.
+ * Returns false if a part of the command found no room. The command then waits
+ * in the buffer, and scarp_buffer_next_admitted() returns it later.
  */
 bool scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd);
 bool scarp_unrecorded_has(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /*
  * True when the host deallocated lpn after the data at ppn was written, and no
- * record of that is on flash yet. Until then the forward map keeps lpn at ppn.
+ * record of that deallocation is on flash yet. Until then the forward map maps
+ * lpn to ppn.
  */
 static inline bool scarp_buffer_is_deallocated(const ScarpDrive *drive,
                                                uint32_t lpn, uint32_t ppn)
@@ -40,8 +41,8 @@ static inline bool scarp_buffer_is_deallocated(const ScarpDrive *drive,
     return drive->buffer.unrecorded && scarp_unrecorded_has(drive, lpn, ppn);
 }
 /*
- * Returns a command that waited for room in the buffer and has been taken
- * completely now, or NULL.
+ * Returns a command that waited for room in the buffer and has now been taken
+ * completely, or NULL.
  */
 ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive);
 /*
@@ -50,8 +51,8 @@ ScarpCmd *scarp_buffer_next_admitted(ScarpDrive *drive);
  */
 void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd);
 /*
- * Returns a flush command that has completed, because all earlier writes are on
- * flash, or NULL.
+ * Returns a flush command that has completed because all earlier writes are on
+ * flash; or NULL.
  */
 ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive);
 /* Sets the room for buffered units, which may only grow. */
@@ -76,28 +77,29 @@ void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
 
 /*
  * scarp_buffer_program_ended() is called when a program of host data has ended.
- * The caller then calls scarp_buffer_commit_next() until it returns false. Each
- * call maps one unit of the program to its page, and sets *cmd to the command
- * that waited for this unit, or to NULL. At last the caller frees the program.
+ * The caller then calls scarp_buffer_commit_next() until it returns false, and
+ * frees the program. Each call maps one unit of the program to its page, and
+ * sets *cmd to the command that waited for this unit, or to NULL.
  */
 void scarp_buffer_program_ended(ScarpDrive *drive,
                                 const ScarpFlashCmd *program);
 bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
                               ScarpCmd **cmd);
 /*
- * Called when the missing bytes of a partly written unit are known: copies them
- * from base, or fills in zeroes if base is NULL. Returns the command that
- * waited for these bytes, and now waits for one unit less; or NULL.
+ * Called when the missing bytes of a partly written unit are known. The
+ * function copies them from `base`, or fills in zeroes if `base` is NULL. It
+ * returns the command that waited for these bytes, and now waits for one unit
+ * less; or NULL.
  *
  * Sets *dependent to a newer partial write of the same LPN that has waited for
- * this unit's data, or to NULL. The caller must fill that unit from this one
- * before it calls scarp_buffer_settle() for this one.
+ * this unit's data, or to NULL. The caller must fill that newer unit from this
+ * one before it calls scarp_buffer_settle() for this one.
  */
 ScarpCmd *scarp_buffer_fill(ScarpDrive *drive, ScarpUnit *unit,
                             const void *base, ScarpUnit **dependent);
 /*
  * Called after scarp_buffer_fill(): adds the unit to a page under construction.
- * If the unit is stale and nobody waits for it, it is dropped.
+ * A stale unit that nobody waits for is dropped.
  */
 void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
 
@@ -110,9 +112,10 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
 bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
 /*
- * The host wrote a part of the unit, and the rest is still on flash. base has
- * the bytes on flash; the function copies the host's bytes over them. A host
- * read can thus be answered before the drive itself has joined the two.
+ * For a unit of which the host wrote a part while the other bytes are still on
+ * flash. `base` has the unit's bytes from flash, and the function copies the
+ * host's bytes over them. So a host read can be answered before the drive
+ * itself has joined the two.
  */
 void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
                            char *base);
@@ -123,8 +126,8 @@ void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
 void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
 
 /*
- * Return the numbers of buffered units, of units that were deallocated and have
- * no record of that on flash, and of flushes that wait.
+ * Return how many units are buffered, how many were deallocated without a
+ * record of that on flash, and how many flushes wait.
  */
 uint32_t scarp_buffer_units(const ScarpDrive *drive);
 uint32_t scarp_buffer_unrecorded_units(const ScarpDrive *drive);
@@ -133,7 +136,7 @@ uint32_t scarp_buffer_flushes(const ScarpDrive *drive);
 /* ---- A power cut: buffer/saved.c ---------------------------------------- */
 
 /*
- * Called when power fails during a program that nevertheless stores the unit on
+ * Called when power fails during a program that nevertheless leaves the unit on
  * flash. The unit then need not be saved.
  */
 void scarp_buffer_burnt(const ScarpUnit *unit);
@@ -149,8 +152,8 @@ void scarp_buffer_save(ScarpDrive *drive);
 void scarp_buffer_restore(ScarpDrive *drive);
 
 /*
- * Returns the number (ScarpCmd.seq) of the command that wrote the unit. Only
- * logs and other observers use it.
+ * Returns ScarpCmd.seq of the command that wrote the unit. Only logs and other
+ * observers use it.
  */
 uint64_t scarp_buffer_cmd_seq(const ScarpUnit *unit);
 

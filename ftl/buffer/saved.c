@@ -1,8 +1,7 @@
 /*
- * When power fails, energy in the drive's capacitors saves the buffered units
- * that have all of their bytes (controller.plp_bytes). When power is back,
- * these units are put into the buffer as if the host wrote them again, in the
- * same order.
+ * When power fails, stored energy (controller.plp_bytes) saves the buffered
+ * units whose bytes are all known. When power is back, these units are put into
+ * the buffer as if the host wrote them again, in the same order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -37,7 +36,7 @@ uint32_t scarp_buffer_flushes(const ScarpDrive *drive)
 
 typedef struct {
     uint64_t when;
-    const ScarpDirty *dirty; /* NULL: a deallocation of lpn */
+    const ScarpDirty *dirty; /* NULL: the item is a deallocation */
     uint32_t lpn;
 } Item;
 
@@ -50,10 +49,10 @@ static int by_when(const void *a, const void *b)
 }
 
 /*
- * True for a unit that has all of its bytes, and the newest data of its LPN. A
- * partly written unit is not saved, because its command has not completed.
- * Records of deallocations are not saved, because scarp_buffer_restore() makes
- * them anew.
+ * True for a unit with the newest data of its LPN, all of whose bytes are
+ * known. A partly written unit is not saved, because its command has not
+ * completed. Records of deallocations are not saved, because
+ * scarp_buffer_restore() makes them anew.
  */
 static bool is_saved(const ScarpDrive *drive, const ScarpDirty *dirty)
 {
@@ -103,10 +102,10 @@ void scarp_buffer_save(ScarpDrive *drive)
 }
 
 /*
- * Repeats a deallocation after a power cut, unless the unit was written again
- * after it. Saved items are restored in the order in which the host gave them,
- * so a copy in the buffer is older than the deallocation. A copy on flash may
- * be newer, which its version tells.
+ * Repeats a deallocation after a power cut, unless the host wrote the unit
+ * again later. Saved items are restored in the order in which the host gave
+ * them, so a copy in the buffer is older than the deallocation. A copy on flash
+ * may be newer, as its version tells.
  */
 static void restore_deallocation(ScarpDrive *drive, ScarpCmd *cmd,
                                  const ScarpSavedUnit *unit)

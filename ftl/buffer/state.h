@@ -1,11 +1,11 @@
 /*
- * buffer: host data on its way to flash. It owns the units that the host wrote
- * and that are not on flash yet (ScarpDirty), in the order of arrival, which
- * flushes need. It also owns the room for them (the write buffer), the commands
- * that wait for room, and the flushes that wait.
+ * buffer: host data on its way to flash. This directory owns the units that the
+ * host wrote and that are not on flash yet (ScarpDirty), in the order of
+ * arrival, which flushes need. It also owns the room for these units (the write
+ * buffer), the commands that wait for room, and the flushes that wait.
  *
  * Without a write buffer (controller.buffer_bytes=0) the same code runs. A
- * write command then completes only when its data has been programmed. Its
+ * write command then completes only when its data has been programmed, and its
  * pages are programmed at once, even if they are not full.
  *
  * flow calls buffer with each write, deallocation and flush, and when a program
@@ -24,11 +24,11 @@ typedef struct ScarpDirty ScarpDirty;
 struct ScarpDirty {
     ScarpUnit unit; /* first member; pack and nand know only this part */
     ScarpDirty *older, *newer; /* neighbours in the order of arrival */
-    ScarpDirty *dependent; /* newer partial write of this lpn, which waits */
-    ScarpCmd *cmd;        /* waits for the unit to be on flash; or NULL */
-    uint64_t cmd_seq;     /* seq of the command that wrote it, for observers */
+    ScarpDirty *dependent; /* newer partial write of this LPN, which waits */
+    ScarpCmd *cmd;        /* the command that waits for the program; or NULL */
+    uint64_t cmd_seq;     /* seq of the command that wrote the unit */
     int64_t created_ns;
-    int64_t mapping_ns;   /* time that it waited for its mapping entry */
+    int64_t mapping_ns;   /* time that the unit waited for its mapping entry */
     int64_t rmw_ns;       /* time that the read of its other bytes took */
     uint32_t first_byte, bytes; /* the bytes that the host wrote */
     bool pinned;          /* its mapping entry is pinned in RAM */
@@ -36,23 +36,23 @@ struct ScarpDirty {
     bool until_ready;     /* cmd ends when all bytes of the unit are known */
     bool superseded;      /* a newer write, or a deallocate, made it stale */
     bool not_awaited;     /* no flush waits for it (lie.flush_queued_only) */
-    bool burnt; /* power failed, and a program put it into the cells */
+    bool burnt; /* power failed, but a program put the unit into the cells */
 };
 
 typedef struct {
     ScarpDirty *oldest, *newest;
     uint64_t room_units;     /* 0: no write buffer */
-    bool draining;           /* a drain runs, until nothing is buffered */
+    bool draining;           /* a drain runs, until the buffer is empty */
     uint64_t used, packing;  /* buffered units, and those of them in packers */
     ScarpCmdQueue waiting;   /* writes that wait for room */
     ScarpCmdQueue flushes;
-    ScarpPacker *packer; /* [plane, or n_planes: no plane yet][stream] */
+    ScarpPacker *packer; /* [plane; n_planes: not chosen yet][stream] */
     ScarpPool pool;      /* of ScarpDirty */
     uint64_t *record;    /* [geo.record_lpns]: contents of a record */
     /*
-     * The LPNs that were deallocated while no record of that is on flash yet,
-     * each with the version number of its deallocation (nand.power_cuts). NULL:
-     * there are none.
+     * The deallocated LPNs without a record of that on flash, each with the
+     * version number of its deallocation (nand.power_cuts). NULL: there are
+     * none.
      */
     GHashTable *unrecorded;
 } ScarpBuffer;

@@ -1,10 +1,10 @@
 /*
- * Deallocations of which no record is on flash yet, on drives whose power may
- * fail. Until its record is on flash, a deallocated unit stays in the forward
- * map, and reads are told that it is unmapped. If it were unmapped at once,
- * garbage collection could erase its page before the record is written. If
- * power failed after that erase, an older copy of the unit would be mapped
- * again. The host must then see either the last data or none.
+ * Deallocations without a record on flash, on drives whose power may fail.
+ * Until its record is on flash, a deallocated unit stays in the forward map,
+ * and reads are told that the unit is unmapped. If the unit were unmapped at
+ * once, garbage collection could erase its page before the record is written.
+ * If power failed after that erase, an older copy of the unit would be mapped
+ * again. But the host may then see only the last data or none.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -60,7 +60,7 @@ void scarp_record_written(ScarpDrive *drive, uint32_t record_lpn,
         }
         /*
          * If the host has deallocated lpn again since, the entry stays until
-         * the record of that deallocation is on flash.
+         * the record of that later deallocation is on flash.
          */
         if (drive->buffer.unrecorded && when_of(drive, lpn) <= said) {
             g_hash_table_remove(drive->buffer.unrecorded,
