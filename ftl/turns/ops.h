@@ -1,13 +1,13 @@
 /*
  * The functions of turns that other directories of ftl/ may call.
  *
- * The rule: nobody goes before a waiter more often than a limit says. After
- * that the waiter is owed the next turn. If the waiter cannot be served yet,
- * the turn goes to whatever will make that possible: to a collection that makes
- * its page, or to another plane that takes it.
+ * The rule: others go before a waiter only as often as a limit says. After that
+ * the waiter is owed the next turn. If the waiter cannot be served yet, the
+ * turn goes to whatever makes that possible: to the collection that frees a
+ * page for it, or to another plane that takes it.
  *
  * A count covers the waiters up to one sequence number, in whatever queue they
- * are. Callers name the oldest waiter. When scarp_turn_passed() is told of a
+ * are. Callers name the oldest waiter. If scarp_turn_passed() is told of a
  * younger waiter than the count covers, all covered waiters have left, so it
  * begins a new count. Nothing else resets a count.
  *
@@ -24,21 +24,21 @@ bool scarp_turns_init(ScarpDrive *drive, const ScarpConfig *config,
                       GError **error);
 void scarp_turns_clear(ScarpDrive *drive);
 /*
- * Multiplies the passer's limit by n, a number that turns itself does not know.
- * Called before anything is counted.
+ * Multiplies the limit of `passer` by n, a number that turns itself does not
+ * know. Called before anything is counted.
  */
 void scarp_turns_scale(ScarpDrive *drive, ScarpPasser passer, uint64_t n);
 
 /*
- * Counts that the passer went before `waiter`, the oldest that waits for the
- * resource. SCARP_NOBODY: nobody waits, and nothing is counted.
+ * Counts that `passer` went before `waiter`, the oldest that waits for the
+ * resource. With SCARP_NOBODY nobody waits, and nothing is counted.
  */
 void scarp_turn_passed(ScarpDrive *drive, ScarpPasser passer, uint32_t resource,
                        uint64_t waiter);
 
 /*
- * True when the resource's count has reached its limit. Only then does the
- * caller look who waits, and ask scarp_turn_owed().
+ * True when the count of `passer` at the resource has reached its limit. Only
+ * then does the caller look who waits, and ask scarp_turn_owed().
  */
 static inline bool scarp_turn_limit_reached(const ScarpDrive *drive,
                                             ScarpPasser passer,
@@ -59,8 +59,8 @@ static inline bool scarp_turn_owed(const ScarpDrive *drive, ScarpPasser passer,
 }
 
 /*
- * Lets the passer go before `waiter` once more, and counts that. False: the
- * waiter is owed the next turn, so the passer must wait.
+ * Lets `passer` go before `waiter` once more, and counts that. Returns false if
+ * the waiter is owed the next turn, so that the passer must wait.
  */
 static inline bool scarp_turn_may_pass(ScarpDrive *drive, ScarpPasser passer,
                                        uint32_t resource, uint64_t waiter)
@@ -73,8 +73,8 @@ static inline bool scarp_turn_may_pass(ScarpDrive *drive, ScarpPasser passer,
 }
 
 /*
- * Lets the passer go before a waiter that carries its own count. False: the
- * waiter is owed the next turn, so the passer must wait.
+ * Lets `passer` go before a waiter that carries its own count. Returns false if
+ * the waiter is owed the next turn, so that the passer must wait.
  */
 static inline bool scarp_turn_may_pass_own(const ScarpDrive *drive,
                                            ScarpPasser passer,

@@ -1,6 +1,6 @@
 /*
- * turns: who is owed the next turn. It owns the counts of those who wait: how
- * many others went before them.
+ * turns: who is owed the next turn. This directory counts for each waiter how
+ * many others went before it.
  *
  * A waiter is known here by the resource that it waits for (a die, a channel,
  * the drive) and by its sequence number, never as a flash command. Other
@@ -15,8 +15,8 @@
 #include "core/state.h"
 
 /*
- * Kinds of commands that go before others. turns.c has a row for each, which
- * says before whom.
+ * The kinds of commands that go before waiters. turns.c has a row for each
+ * kind, which names the waiters.
  */
 typedef enum {
     PASS_READS,
@@ -35,7 +35,7 @@ typedef struct {
     uint64_t passed; /* how often others went before these waiters */
 } ScarpTurnCount;
 
-/* A count that one waiter carries along from queue to queue. */
+/* A count that a waiter carries along from queue to queue. */
 typedef struct {
     uint8_t passed;
 } ScarpOwnCount;
@@ -44,9 +44,9 @@ typedef struct {
     ScarpTurnCount *count[PASS__COUNT]; /* [die], [channel] or [1] */
     uint64_t limit[PASS__COUNT];
     /*
-     * [die], which are at least as many as channels: bit i is set while passer
-     * i has reached its limit at the resource. One load answers for all
-     * passers, each time that a die chooses a command.
+     * [die], as there are at least as many dies as channels: bit i is set while
+     * passer i has reached its limit at the resource. One load gives the bits
+     * of all passers, each time that a die chooses a command.
      */
     uint8_t *reached;
 } ScarpTurns;

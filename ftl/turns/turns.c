@@ -18,17 +18,18 @@ typedef enum { EACH_ONCE, EACH_DIE_PLANE, EACH_PLANE, EACH_ENTRY } Each;
 typedef struct {
     const char *passer, *waiter, *owed; /* the words of docs/model.md */
     Scope scope; /* a count for each die, channel, drive or waiter */
-    uint32_t most; /* the limit; 0: controller.reads_first_limit */
+    uint32_t most; /* 0: controller.reads_first_limit */
     Each each;
     /*
-     * True: a new count is for all waiters of that moment. False: it is only
-     * for the oldest waiter.
+     * True: a new count covers all waiters of that moment. False: it covers
+     * only the oldest waiter.
      */
     bool all;
 } Row;
 
 /*
- * docs/model.md has a line for each row; tests/e2e/test_docs.py compares them.
+ * docs/model.md has a line for each row, and tests/e2e/test_docs.py compares
+ * the two.
  */
 static const Row rows[PASS__COUNT] = {
     [PASS_READS] = {
@@ -87,7 +88,7 @@ static uint64_t limit(const ScarpDrive *drive, ScarpPasser passer)
     if (!most) {
         return desc->reads_first_limit;
     }
-    /* in a plane with fewer blocks, each block may be collected once */
+    /* a plane with fewer blocks: each block may be collected once */
     if (passer == PASS_COLLECTIONS) {
         most = MIN(most, desc->blocks_per_plane);
     }
@@ -141,7 +142,7 @@ void scarp_turn_passed(ScarpDrive *drive, ScarpPasser passer, uint32_t resource,
     if (waiter == SCARP_NOBODY) {
         return;
     }
-    if (waiter > count->last) { /* younger than all that the count is for */
+    if (waiter > count->last) { /* younger than the count covers */
         count->last = rows[passer].all ? scarp_seq_count(drive) - 1
                                        : waiter;
         count->passed = 0;
