@@ -67,7 +67,7 @@ void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
     int64_t sum = mapping_ns + rmw_ns + add(cmd, account,
                                             SCARP_CAUSE_SUSPENDED);
 
-    /* in all other time the unit waited for others to fill its page */
+    /* at all other times the unit waited for units to fill its page */
     cmd->cause_ns[SCARP_CAUSE_ORDER] += scarp_time_ns(drive) - created_ns - sum;
     scarp_cause_rmw(drive, cmd, created_ns, mapping_ns, rmw_ns);
 }

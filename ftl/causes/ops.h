@@ -32,8 +32,8 @@ static inline void scarp_clock_turn(ScarpDieClock *clock, int64_t now_ns,
 /* ---- A flash command's account ----------------------------------------- */
 
 /*
- * Begins the account of a flash command. waits: the account also has what the
- * command waits for, not only its own times.
+ * Begins the account of a flash command. With `waits`, the account has not only
+ * the command's own times, but also those for which it waits.
  */
 static inline void scarp_account_init(ScarpAccount *account, bool waits)
 {
@@ -55,8 +55,8 @@ static inline void scarp_account_begin(ScarpAccount *account, int64_t now_ns)
 }
 
 /*
- * Called when the flash command is queued. From now on the flash command's wait
- * grows with the time that the die spends on other commands.
+ * Called when the flash command is queued. From now on its wait grows with the
+ * time that the die spends on other commands.
  */
 static inline void scarp_account_wait(ScarpAccount *account,
                                       const ScarpDieClock *clock,
@@ -69,9 +69,9 @@ static inline void scarp_account_wait(ScarpAccount *account,
 }
 
 /*
- * Called when the flash command was taken from its queue: ends its wait. The
- * time of the die's present activity is added to the account alone, not to the
- * clock first. A processor that has just stored one of the clock's numbers
+ * Called when the flash command was taken from its queue, which ends its wait.
+ * The time of the die's present activity is added to the account alone, not to
+ * the clock first: a processor that has just stored one of the clock's numbers
  * would stall when it loads several of them at once.
  */
 static inline void scarp_account_waited(ScarpAccount *account,
@@ -87,7 +87,8 @@ static inline void scarp_account_waited(ScarpAccount *account,
 
 /*
  * Called for a flash command that has begun, and then had to wait behind
- * another activity of its die: adds the time until now_ns to that activity.
+ * another activity of its die: adds the time until now_ns to its wait for that
+ * activity.
  */
 static inline void scarp_account_behind(ScarpAccount *account,
                                         ScarpDieActivity activity,
@@ -106,8 +107,8 @@ static inline void scarp_account_own(ScarpAccount *account,
 }
 
 /*
- * Adds the account of another flash command, which served this one and ended
- * last.
+ * Adds the account of another flash command, which served this command and
+ * ended last.
  */
 void scarp_account_add(ScarpAccount *account, const ScarpAccount *other);
 
@@ -120,7 +121,7 @@ static inline void scarp_cause_start(ScarpDrive *drive, ScarpCmd *cmd)
     cmd->submit_ns = cmd->mark_ns = scarp_time_ns(drive);
 }
 
-/* Adds to the cause the command's time until now that is in no cause yet. */
+/* Adds the command's time until now that belongs to no cause yet to `cause`. */
 static inline void scarp_cause_until_now(ScarpDrive *drive, ScarpCmd *cmd,
                                          ScarpCause cause)
 {
@@ -129,16 +130,16 @@ static inline void scarp_cause_until_now(ScarpDrive *drive, ScarpCmd *cmd,
 }
 
 /*
- * Completes the causes of a command that ends with a flash read. account is
- * that of the read that ended last.
+ * Completes the causes of a command that ends with a flash read. `account` is
+ * the account of the command's read that ended last.
  */
 void scarp_cause_read(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpAccount *account);
 /*
  * Completes the causes of a command that ends with the program of a unit. The
  * unit came into the buffer at created_ns, and then waited mapping_ns for its
- * entry of the mapping and rmw_ns for the rest of its bytes. account is the
- * program's.
+ * mapping entry and rmw_ns for the read of its other bytes. `account` is the
+ * program's account.
  */
 void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
                          int64_t mapping_ns, int64_t rmw_ns,

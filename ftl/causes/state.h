@@ -1,12 +1,12 @@
 /*
- * causes: where time goes. It owns the clock of each die (what the die does,
- * and for how long) and the account of each flash command (what the command
- * waited for, and what it spent its own time on).
+ * causes: where time goes. This directory owns the clock of each die (what the
+ * die does, and for how long) and the account of each flash command (what the
+ * command waited for, and what it spent its own time on).
  *
  * Only causes divides a command's life into its causes (docs/model.md). Other
- * directories of ftl/ tell it "from now on the die does this", "until then it
- * waits for the channel", "this command ends with that flash command", and
- * causes adds up the times. causes asks core for the time.
+ * directories of ftl/ report facts such as "from now on the die does this",
+ * "until then the command waits for the channel", "this command ends with that
+ * flash command", and causes adds up the times. It asks core for the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,8 +16,9 @@
 #include "core/state.h"
 
 /*
- * Activities of a die, as a command that waits for the die sees them. The order
- * is that of the causes from SCARP_CAUSE_DIE_HOST_READ on, except for the last.
+ * Activities of a die, as seen by a command that waits for the die. The order
+ * is that of the causes from SCARP_CAUSE_DIE_HOST_READ on, except that
+ * DIE_SUSPEND is last.
  */
 typedef enum {
     DIE_HOST_READ,
@@ -33,9 +34,9 @@ typedef enum {
 
 /*
  * Causes on which a flash command spends its own time. OWN_SUSPENDED and
- * OWN_MAPPING share a place, so that a flash command fits into three lines of
- * the processor's cache: a read is never suspended, and only a read waits for
- * its entry of the mapping.
+ * OWN_MAPPING share an array element, so that a flash command fits into three
+ * lines of the processor's cache. That is possible because a read is never
+ * suspended, and only a read waits for its mapping entry.
  */
 typedef enum {
     OWN_CHANNEL, OWN_ARRAY, OWN_TRANSFER, OWN_SUSPENDED, OWN__COUNT,
@@ -52,7 +53,7 @@ typedef struct {
 enum { SCARP_CLOCK_SPENT_AT = offsetof(ScarpDieClock, spent_ns) };
 
 typedef struct {
-    int64_t mark_ns; /* the command's life until then is accounted for */
+    int64_t mark_ns; /* the command's life is accounted for until then */
     int64_t own_ns[OWN__COUNT];
     /* while queued: minus the die's spent_ns at the moment of queuing */
     int64_t waited_ns[DIE_ACTIVITY__COUNT];
