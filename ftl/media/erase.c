@@ -1,7 +1,7 @@
 /*
  * The erase of a block: its units become empty, and its count of erases (wear)
- * grows by one. Unless it is SLC for ever, its cells get all of their bits
- * back.
+ * grows by one. The cells get nand.cell_bits bits again, unless the block is
+ * SLC for ever.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,8 +16,8 @@ void scarp_media_erase(ScarpDrive *drive, uint32_t index)
         uint32_t pages = drive->desc.pages_per_block;
 
         /*
-         * Frees the bytes of overwritten and relocated units, which stay in
-         * flash until the erase. Without nand.power_cuts they are freed or
+         * Frees the bytes of overwritten and relocated units, which flash keeps
+         * until the erase. Without nand.power_cuts these bytes are freed or
          * moved earlier, when the unit becomes invalid.
          */
         for (uint32_t i = 0;

@@ -22,7 +22,7 @@ void scarp_media_clear(ScarpDrive *drive);
 /* ---- Spare areas -------------------------------------------------------- */
 
 /*
- * Returns the LPN that was programmed with a unit into its page's spare area;
+ * Returns the LPN that was programmed with a unit into its page's spare area.
  * SCARP_NONE: the unit is erased.
  */
 static inline uint32_t scarp_media_lpn(const ScarpDrive *drive, uint32_t ppn)
@@ -37,8 +37,8 @@ static inline void scarp_media_set_lpn(ScarpDrive *drive, uint32_t ppn,
 }
 
 /*
- * Returns the LPNs of the unit at ppn and of those behind it, for a caller that
- * reads many. The pointer is valid until the next erase.
+ * Returns a pointer to the LPNs of the unit at ppn and of the units behind it.
+ * The pointer is valid until the next erase.
  */
 static inline const uint32_t *scarp_media_lpns(const ScarpDrive *drive,
                                                uint32_t ppn)
@@ -79,8 +79,9 @@ static inline void scarp_media_copy_version(ScarpDrive *drive, uint32_t from,
 }
 
 /*
- * Called when the unit at ppn was read as lpn. Counts the check. If another LPN
- * was programmed there, the mapping is wrong, so the drive is marked as broken.
+ * Called when the unit at ppn was read as the unit `lpn`. Counts the check. If
+ * the spare area has another LPN, the mapping is wrong, so the drive is marked
+ * as broken.
  */
 static inline void scarp_media_check_lpn(ScarpDrive *drive, uint32_t ppn,
                                          uint32_t lpn)
@@ -129,9 +130,9 @@ static inline uint64_t scarp_media_next_seq(const ScarpDrive *drive)
 }
 
 /*
- * Called when an erased block gets its first page. Notes whether the host or GC
- * opened the block (origin), for which stream, and its place in the order of
- * openings.
+ * Called when an erased block gets its first page. Notes in the block's record
+ * whether the host or GC opened it (`origin`), for which stream, and its place
+ * in the order of openings.
  */
 static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
                                     ScarpOrigin origin, uint16_t stream)
@@ -164,7 +165,8 @@ static inline void scarp_media_set_mode(ScarpDrive *drive, uint32_t block,
 
 /*
  * True with nand.power_cuts: each page has a state, so that a power cut can
- * leave a page unreadable. Functions with page states are only for such drives.
+ * leave a page unreadable. Only such drives may call functions with page
+ * states.
  */
 static inline bool scarp_media_keeps(const ScarpDrive *drive)
 {
@@ -188,15 +190,18 @@ void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
                                  uint32_t pages);
 /*
  * Called when a power cut interrupts the program of ppn's page: the page
- * becomes unreadable (torn). earlier: the pages that the same cells already
- * contain are torn, too, because there are no copies of these pages.
+ * becomes unreadable (torn). With `earlier`, pages that were programmed into
+ * the same cells before are torn, too, because there are no copies of them.
  */
 void scarp_media_tear(ScarpDrive *drive, uint32_t ppn, bool earlier);
-/* Called when a power cut interrupts an erase: all pages become unreadable. */
+/*
+ * Called when a power cut interrupts an erase: all pages of the block become
+ * unreadable.
+ */
 void scarp_media_tear_block(ScarpDrive *drive, uint32_t block);
 /*
- * Returns how many pages of the block are in use: all up to its last page that
- * is not erased.
+ * Returns how many pages of the block are in use: all pages up to the last page
+ * that is not erased.
  */
 uint32_t scarp_media_used_pages(const ScarpDrive *drive, uint32_t block);
 /*
@@ -206,8 +211,8 @@ uint32_t scarp_media_used_pages(const ScarpDrive *drive, uint32_t block);
 void scarp_media_set_programmed(ScarpDrive *drive, uint32_t block,
                                 uint16_t pages);
 /*
- * Marks the drive as clean: flash has all of its mapping. The mark lasts until
- * the next page is programmed or block is erased.
+ * Marks the drive as clean: all of its mapping is on flash. The mark lasts
+ * until the next page is programmed or the next block is erased.
  */
 static inline void scarp_media_set_clean(ScarpDrive *drive)
 {
@@ -231,12 +236,12 @@ static inline bool scarp_media_is_bad(const ScarpDrive *drive, uint32_t block)
 
 /*
  * Called at a power cut: moves all tables of media from the drive whose power
- * failed to the new drive. Afterwards `from` has none.
+ * failed to the new drive. After the call `from` has no tables.
  */
 void scarp_media_hand_over(ScarpDrive *from, ScarpDrive *to);
 /*
- * Sets the number of the next block opening above those of all blocks, so that
- * the next opened block is the newest.
+ * Sets the number of the next block opening above the numbers of all blocks, so
+ * that the next opened block is the newest.
  */
 static inline void scarp_media_count_seq(ScarpDrive *drive)
 {
@@ -261,7 +266,7 @@ static inline void scarp_media_pages_programmed(ScarpDrive *drive,
 
 /*
  * Called when power fails and stored energy saves the write buffer: saves a
- * written unit, with a copy of data, or a unit's deallocation.
+ * written unit, with a copy of `data`, or a unit's deallocation.
  */
 void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
                            const void *data);
@@ -283,15 +288,17 @@ void scarp_media_save_stripe(ScarpDrive *drive, uint32_t stripe);
  */
 GArray *scarp_media_take_stripes(ScarpDrive *drive);
 /*
- * Frees all that was saved at the power cut. Called when the write buffer has
- * taken the saved units over.
+ * Frees all data that was saved at the power cut. Called when the write buffer
+ * has taken over the saved units.
  */
 void scarp_media_forget_saved(ScarpDrive *drive);
 
-/* Erases the block with its spare areas and contents, and adds to its wear. */
+/*
+ * Erases the block with its spare areas and contents, and adds 1 to its wear.
+ */
 void scarp_media_erase(ScarpDrive *drive, uint32_t block);
 
-/* Sets a block's record to the values that an image has for this block. */
+/* Sets a block's record to the values from an image. */
 void scarp_media_load_block(ScarpDrive *drive, uint32_t block, uint8_t origin,
                             uint8_t stream, uint32_t erases, uint64_t seq,
                             uint16_t programmed);
@@ -301,8 +308,8 @@ void scarp_media_load_next_seq(ScarpDrive *drive, uint64_t next_block_seq);
 
 /*
  * True when media stores the bytes of units. A drive that does not store the
- * host's data stores only those of records of deallocations and, where power
- * may fail, those of translation units.
+ * host's data stores only the bytes of records of deallocations and, where
+ * power may fail, of translation units.
  */
 static inline bool scarp_contents_kept(const ScarpDrive *drive)
 {
@@ -310,21 +317,30 @@ static inline bool scarp_contents_kept(const ScarpDrive *drive)
 }
 
 /*
- * Returns memory for the bytes of one unit, not initialised. The caller owns it
+ * Returns uninitialised memory for the bytes of one unit. The caller owns it
  * until scarp_contents_release() or scarp_contents_put().
  */
 void *scarp_contents_new(ScarpDrive *drive);
 void scarp_contents_release(ScarpDrive *drive, void *data);
-/* Returns the contents of the unit, which must not be changed; NULL: zeroes. */
+/*
+ * Returns the contents of the unit, which must not be changed. NULL stands for
+ * zeroes.
+ */
 void *scarp_contents_get(const ScarpDrive *drive, uint32_t ppn);
-/* Copies the contents of the unit `from` to the unit `to`, which has none. */
+/*
+ * Copies the contents of the unit at PPN `from` to the unit at PPN `to`, which
+ * has no contents.
+ */
 void scarp_contents_copy(ScarpDrive *drive, uint32_t from, uint32_t to);
 /*
- * Stores data as the bytes of the unit at ppn. media owns data from now on, and
- * frees it at once if all bytes are zero.
+ * Stores `data` as the bytes of the unit at ppn. media owns the memory from now
+ * on, and frees it at once if all bytes are zero.
  */
 void scarp_contents_put(ScarpDrive *drive, uint32_t ppn, void *data);
-/* Removes the contents of the unit and returns them. The caller owns them. */
+/*
+ * Removes the contents of the unit, and returns them to the caller, who owns
+ * them.
+ */
 void *scarp_contents_take(ScarpDrive *drive, uint32_t ppn);
 /* True when contents were stored in the block since its last erase. */
 bool scarp_contents_any(const ScarpDrive *drive, uint32_t block);

@@ -1,7 +1,7 @@
 /*
- * Data that is saved when power fails, where capacitors back the write buffer
- * (controller.plp_bytes). It stays in flash set apart for it until the drive is
- * ready again.
+ * Data that is saved when power fails, where stored energy backs the write
+ * buffer (controller.plp_bytes). This data stays in reserved flash until the
+ * drive is ready again.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

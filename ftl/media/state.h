@@ -1,11 +1,11 @@
 /*
- * media: the flash cells. It owns all that survives a power cut: the spare area
- * of each unit (its LPN and, with ftl.recovery, its version); for each block
- * who opened it (host or GC), when in the order of openings, and in which mode
- * its cells are programmed; wear, marks of bad blocks, and the data.
+ * media: the flash cells. This directory owns all that survives a power cut:
+ * the spare area of each unit (its LPN and, with ftl.recovery, its version);
+ * for each block who opened it (host or GC), when in the order of openings, and
+ * the mode of its cells; wear, marks of bad blocks, and the data.
  *
  * With nand.power_cuts each page also has a state, and data stays until its
- * block is erased, as in real flash: an overwritten unit is still there.
+ * block is erased, as in real flash: even an overwritten unit is still there.
  *
  * Other directories of ftl/ call media when a page is programmed or read, or a
  * block erased. media calls only functions of core.
@@ -19,17 +19,17 @@
 
 typedef struct {
     uint64_t seq;        /* place in the drive's order of openings */
-    void **contents;     /* [units_per_block], NULL until one is stored */
+    void **contents;     /* [units_per_block]; NULL: no contents yet */
     uint32_t erases;
     uint16_t programmed; /* pages programmed since the last erase */
     uint8_t origin;      /* ScarpOrigin of the first page */
-    uint8_t stream:7;    /* stream of the first page; GC's copies: 0 */
+    uint8_t stream:7;    /* stream of the first page; 0 for GC's copies */
     bool bad:1;          /* the mark of a bad block */
 } ScarpMediaBlock;
 
 /*
  * How the cells of a block are programmed: with nand.cell_bits bits each, or
- * with one (SLC), when the block has fewer pages.
+ * with one bit each (SLC). A block in SLC mode has fewer pages.
  */
 typedef enum {
     MODE_REAL,
@@ -50,8 +50,8 @@ typedef enum {
  * them.
  */
 typedef struct {
-    void *data;           /* contents, owned; NULL: zeroes, or not kept */
-    /* version of the unit's deallocation; 0: it was written */
+    void *data;           /* contents, owned; NULL: zeroes, or not stored */
+    /* version of the unit's deallocation; 0: the unit was written */
     uint64_t deallocated;
     uint32_t lpn;
     uint16_t stream;
@@ -64,7 +64,7 @@ typedef struct {
     GArray *saved;        /* ScarpSavedUnit (controller.plp_bytes), or NULL */
     GArray *saved_stripes; /* uint32_t: stripes whose parity was in RAM */
     bool keeps_contents;  /* the bytes of some units, or of all, are stored */
-    bool is_clean;        /* tables are on flash; nothing changed since */
+    bool is_clean;        /* tables are on flash, and no page changed since */
     ScarpMediaBlock *block;
     uint8_t *mode;        /* [block] ScarpCellMode; NULL: no SLC cache */
     uint64_t next_block_seq;
