@@ -9,19 +9,19 @@
 
 /*
  * Random addresses are chosen AHEAD writes early, so that the processor's cache
- * has what a write needs: the mapping's entry is prefetched at once, and,
- * BLOCK_AHEAD writes before its use, the record of the block that the entry
- * names.
+ * has what a write needs. The mapping's entry is prefetched at once. The record
+ * of the block that this entry names is prefetched BLOCK_AHEAD writes before
+ * its use.
  */
 #define AHEAD 32
 #define BLOCK_AHEAD 12
 
 /* The open page of a plane, which units of the host's data fill. */
 typedef struct {
-    uint32_t next_ppn; /* the next unit; SCARP_NONE: no page is open */
+    uint32_t next_ppn; /* PPN of the next unit; SCARP_NONE: no page is open */
 } OpenPage;
 
-/* Writes lpn to the page that the mapping chooses. */
+/* Writes the unit `lpn` to the page that the mapping chooses. */
 static void write_mapped(ScarpDrive *drive, uint32_t p, uint32_t lpn)
 {
     uint32_t ppn;
@@ -66,8 +66,8 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 }
 
 /*
- * Prefetches the record of the block that has lpn's present copy, which the
- * write of lpn will make invalid.
+ * Prefetches the record of the block with lpn's present copy, which the write
+ * of lpn will make invalid.
  */
 static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -75,9 +75,10 @@ static void fetch_block(const ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * True when a mapping that merges needs no more overwrites, as its log blocks
- * have been reclaimed over and over. A write may cost such a mapping a hundred
- * copies, so that as many overwrites as page mapping gets would take minutes.
+ * True when a mapping that merges needs no more overwrites, because its log
+ * blocks have been reclaimed many times. A write may cost such a mapping a
+ * hundred copies, so as many overwrites as page mapping gets would take
+ * minutes.
  */
 static bool is_steady(const ScarpDrive *drive, const ScarpAge *age)
 {

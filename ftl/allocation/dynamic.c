@@ -1,16 +1,16 @@
 /*
- * Dynamic allocation: a page goes to a die that collects nothing and has the
- * fewest commands waiting; of equal dies, to the next in turn (hpdc18 §3.3).
- * Every die is considered for each page.
+ * Dynamic allocation: a page goes to the die with the fewest commands waiting,
+ * among those that collect nothing. Of equal dies, the next in turn gets the
+ * page (hpdc18 §3.3). Every die is considered for each page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "allocation/ops.h"
 
 /*
- * Returns the cost of plane p; the least cost is best. A plane without a page
- * costs most, then a die that collects, then a plane short of free blocks, then
- * each command that waits.
+ * Returns the cost of plane p; the plane with the least cost is chosen. A plane
+ * without a page costs most. A collection in the die adds more than a shortage
+ * of free blocks, which adds more than any number of waiting commands.
  */
 static uint32_t load(const ScarpDrive *drive, uint32_t p, uint16_t stream)
 {

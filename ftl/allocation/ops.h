@@ -10,8 +10,8 @@
 #include "pack/ops.h"
 
 /*
- * Returns the order of ftl.allocation, such as "cwdp"; if ftl.allocation is
- * "dynamic", returns "cwdp" (static.c).
+ * Returns the order of ftl.allocation, such as "cwdp". For "dynamic" it returns
+ * "cwdp", too (static.c).
  */
 const char *scarp_alloc_letters(const ScarpDescription *desc);
 /* Returns the i-th plane in the order of ftl.allocation. */
@@ -19,7 +19,7 @@ uint32_t scarp_alloc_order(const ScarpDescription *desc, uint32_t i);
 
 /*
  * Return and set the plane at which dynamic allocation begins its next search
- * (dynamic.c), so that an image can save it.
+ * (dynamic.c). An image saves this plane.
  */
 uint32_t scarp_alloc_turn(const ScarpDrive *drive);
 void scarp_alloc_load_turn(ScarpDrive *drive, uint32_t next_plane);

@@ -1,9 +1,9 @@
 /*
- * allocation: the plane for data of the host. Policies name it by the address
+ * allocation: the plane for data of the host. Policies choose it by the address
  * of the data, in the order of ftl.allocation (static.c), or by how busy the
- * dies are (dynamic.c). Drives with parity use a policy of ftl/parity.
- * allocation owns the turn of the dynamic policy, and asks blocks, nand and
- * pack.
+ * dies are (dynamic.c). Drives with parity use a policy of ftl/parity. This
+ * directory owns the plane at which the dynamic policy searches next, and asks
+ * blocks, nand and pack.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

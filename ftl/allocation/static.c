@@ -1,7 +1,7 @@
 /*
- * Static allocation: consecutive logical pages go round the resources in the
- * order of ftl.allocation (CWDP: channel first, plane last; hpdc18 §2). Units
- * of one logical page go to one plane.
+ * Static allocation: consecutive logical pages go round channels, chips, dies
+ * and planes in the order of ftl.allocation (CWDP: the channel changes first,
+ * the plane last; hpdc18 §2). Units of one logical page go to one plane.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

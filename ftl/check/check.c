@@ -7,9 +7,9 @@
 #include "recovery/ops.h"
 
 /*
- * True when this check is skipped. Recovery's scan is long and changes no
- * table, so only one of 16 events is checked meanwhile, drawn with the time as
- * the seed.
+ * True when this check is to be skipped. The scan of spare areas at the start
+ * of recovery is long and changes no table. So during the scan only one of 16
+ * events is checked, drawn with the time as the seed.
  */
 static bool is_skipped(const ScarpDrive *drive)
 {
@@ -36,8 +36,8 @@ bool scarp_check(const ScarpDrive *drive, GError **error)
     }
     /*
      * Contents take long to check, so they are checked only while no command is
-     * in the device. While recovery runs there is no stripe to check, because
-     * recovery opens stripes only at its end.
+     * in the device. During recovery there are no open stripes to check,
+     * because recovery opens stripes only at its end.
      */
     return !scarp_has_parity(drive) || scarp_recovery_runs(drive) ||
            scarp_parity_check(drive, !scarp_in_device(drive), error);

@@ -16,9 +16,9 @@ void scarp_pack_clear(ScarpDrive *drive);
 /* ---- Units -------------------------------------------------------------- */
 
 /*
- * Initialises a ScarpUnit: it gets the LPN, no plane, no data, and is in no
- * list. buffer and gc have larger records that begin with a ScarpUnit; the
- * other members of such a record stay as they are.
+ * Initialises a ScarpUnit: it gets the LPN, no plane and no data, and is in no
+ * list. buffer and gc have larger records that begin with a ScarpUnit; this
+ * function leaves their other members as they are.
  */
 static inline void scarp_unit_init(ScarpUnit *unit, uint32_t lpn)
 {
@@ -36,9 +36,9 @@ static inline ScarpUnit *scarp_unit_next(const ScarpUnit *unit)
 }
 
 /*
- * Sets which unit follows this one in a list of the caller's. Packers and flash
- * commands use the same link for their lists, so the unit must be in none of
- * them.
+ * Sets the unit that follows this unit in a list of the caller's. Packers and
+ * flash commands use the same link for their lists, so the unit must be in no
+ * packer and no flash command.
  */
 static inline void scarp_unit_set_next(ScarpUnit *unit, ScarpUnit *next)
 {
@@ -46,8 +46,8 @@ static inline void scarp_unit_set_next(ScarpUnit *unit, ScarpUnit *next)
 }
 
 /*
- * Appends unit to a list. *tail is the address of the NULL pointer that ends
- * the list; afterwards it is the address of the unit's own link.
+ * Appends `unit` to a list. *tail is the address of the NULL pointer that ends
+ * the list, and after the call the address of the unit's own link.
  */
 static inline void scarp_unit_append(ScarpUnit ***tail, ScarpUnit *unit)
 {
@@ -87,8 +87,8 @@ static inline void scarp_unit_set_seq(ScarpUnit *unit, uint64_t seq)
 }
 
 /*
- * Returns the bytes to be programmed for the unit. NULL means zeroes, or a
- * drive that keeps no data.
+ * Returns the bytes to be programmed for the unit. NULL stands for zeroes; on a
+ * drive that stores no data it is always NULL.
  */
 static inline void *scarp_unit_data(const ScarpUnit *unit)
 {
@@ -118,15 +118,15 @@ static inline void scarp_unit_set_partial(ScarpUnit *unit, bool partial)
 /* ---- The index of the host's units -------------------------------------- */
 
 /*
- * Returns the newest version of the host's data for lpn, if that version is
- * still in RAM on its way to flash; else NULL.
+ * Returns the unit with the newest version of the host's data for lpn, if that
+ * version is still in RAM on its way to flash; else NULL.
  */
 static inline ScarpUnit *scarp_pack_find(const ScarpDrive *drive, uint32_t lpn)
 {
     ScarpUnit *unit;
 
     if (!drive->pack.n_indexed) {
-        return NULL; /* a drive that is only read leaves the table uncached */
+        return NULL; /* a drive that is only read does not load the table */
     }
     unit = drive->pack.hash[lpn & drive->pack.hash_mask];
     while (unit && unit->lpn != lpn) {
@@ -160,8 +160,9 @@ static inline ScarpUnit *scarp_packer_first(const ScarpPacker *packer)
 }
 
 /*
- * Adds unit to the packer, which collects the units of one future page. Returns
- * true when they fill the page; the caller then calls scarp_packer_emit().
+ * Adds `unit` to the packer, which collects the units of one future page.
+ * Returns true if the page is now full. The caller then calls
+ * scarp_packer_emit().
  */
 static inline bool scarp_packer_add(const ScarpDrive *drive,
                                     ScarpPacker *packer, ScarpUnit *unit)
@@ -181,7 +182,7 @@ void scarp_packer_remove(ScarpPacker *packer, ScarpUnit *unit);
 /*
  * Makes a program command for one page from the packer's units, and empties the
  * packer. The caller queues the command at a plane. If the units do not fill
- * the page, the rest is padding, counted in the statistic padded_units.
+ * the page, the rest of it is padding, counted in the statistic padded_units.
  */
 ScarpFlashCmd *scarp_packer_emit(ScarpDrive *drive, ScarpPacker *packer,
                                  ScarpOwner owner, ScarpOrigin origin);

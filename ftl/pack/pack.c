@@ -1,15 +1,15 @@
 /*
- * Packers collect the units of one flash page until it is full. A hash table
- * (the index) finds a unit of the host that is not on flash yet by its LPN.
+ * Packers collect the units of one flash page until it is full. The index, a
+ * hash table, finds a unit of the host that is not on flash yet by its LPN.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "pack/ops.h"
 
 /*
- * Returns how many entries the hash table has: a power of two, at least 4096.
- * It is enough for the units of a full write buffer, or, without a buffer, for
- * those of the writes that run at the same time.
+ * Returns the number of entries of the hash table, a power of two of at least
+ * 4096. That is enough for the units of a full write buffer, or, without a
+ * buffer, for the units of the writes that run at the same time.
  */
 static uint32_t hash_size(const ScarpDrive *drive)
 {

@@ -1,8 +1,9 @@
 /*
- * pack: mapping units (4 KiB, for example) on their way into a flash page, the
- * host's and GC's alike. It owns the units; the packers, which collect units
- * until they fill a page; an index that finds a unit of the host by its LPN;
- * and counts of the units on their way to each plane.
+ * pack: mapping units (4 KiB, for example) on their way into a flash page,
+ * units of the host and of GC alike. This directory owns the units; the
+ * packers, which collect units until these fill a page; an index that finds a
+ * unit of the host by its LPN; and counts of the units on their way to each
+ * plane.
  *
  * buffer and gc have larger records that begin with a ScarpUnit. pack calls
  * nand to make the program command for a full page.
@@ -17,10 +18,10 @@
 struct ScarpUnit {
     ScarpUnit *next;      /* in a packer, flash command, list or pool */
     ScarpUnit *hash_next;
-    void *data;           /* contents, owned; NULL: zeroes, or not kept */
-    uint64_t seq;         /* place in the order of arrival: the version */
+    void *data;           /* contents, owned; NULL: zeroes, or not stored */
+    uint64_t seq;         /* version: the place in the order of arrival */
     uint32_t lpn;
-    uint32_t plane;       /* where it goes; SCARP_NONE: not decided yet */
+    uint32_t plane;       /* plane it goes to; SCARP_NONE: not decided yet */
     uint16_t stream;      /* below ftl.streams */
     bool packing;         /* a packer has the unit */
     bool partial;         /* some bytes of the unit are not known yet */
@@ -33,8 +34,8 @@ typedef struct ScarpPacker {
 } ScarpPacker;
 
 typedef struct {
-    uint32_t host_units; /* for this plane, not on flash yet */
-    uint32_t gc_units;   /* in this plane's programs that have not ended */
+    uint32_t host_units; /* host's units for this plane, not on flash yet */
+    uint32_t gc_units;   /* GC's units in programs that wait or run there */
 } ScarpPackPlane;
 
 typedef struct {

@@ -1,8 +1,8 @@
 /*
- * Write allocation on a drive with parity. The LPN alone says on which die a
+ * Write allocation on a drive with parity. The LPN alone decides on which die a
  * page is written (parity/layout.c), so that the pages of a stripe are on
- * different dies. Consecutive stripes have their parity on each of these dies
- * in turn.
+ * different dies. From stripe to stripe the parity moves from one of these dies
+ * to the next.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

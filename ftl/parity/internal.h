@@ -8,7 +8,10 @@
 
 #include "parity/ops.h"
 
-/* Returns the stripe of a unit, and sets *place to the unit's place in it. */
+/*
+ * Returns the stripe of a unit, and sets *place to the unit's place in that
+ * stripe.
+ */
 static inline uint32_t scarp_stripe_of(const ScarpDrive *drive, uint32_t lpn,
                                        uint32_t *place)
 {
@@ -32,8 +35,8 @@ static inline uint32_t scarp_stripe_lpn(const ScarpDrive *drive,
 }
 
 /*
- * Computes the layout of stripes (layout.c). False, with *error set: the planes
- * cannot be divided into groups.
+ * Computes the layout of stripes (layout.c). Returns false, with *error set, if
+ * the planes cannot be divided into groups.
  */
 bool scarp_parity_layout_init(ScarpDrive *drive, GError **error);
 void scarp_parity_layout_clear(ScarpDrive *drive);
@@ -43,21 +46,24 @@ ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index);
 void scarp_stripe_free(ScarpDrive *drive, ScarpStripe *stripe);
 void scarp_stripe_list_add(ScarpStripeList *list, ScarpStripe *stripe);
 void scarp_stripe_list_remove(ScarpStripeList *list, ScarpStripe *stripe);
-/* Returns the record of the stripe if the controller's RAM has one; or NULL. */
+/*
+ * Returns the stripe's record in the controller's RAM, or NULL if it has none
+ * there.
+ */
 ScarpStripe *scarp_stripe_placed(const ScarpDrive *drive, uint32_t index);
 /*
- * Returns the record of the stripe if it is open: pages have changed, so the
- * parity on flash is out of date. Else NULL.
+ * Returns the stripe's record if the stripe is open: pages have changed, so the
+ * parity on flash is out of date. Otherwise returns NULL.
  */
 ScarpStripe *scarp_stripe_open(const ScarpDrive *drive, uint32_t index);
 /*
  * Adds a page to the stripe's sum (the parity in the making) by exclusive or.
- * data NULL: a page of zeroes.
+ * `data` NULL stands for a page of zeroes.
  */
 void scarp_stripe_add(ScarpDrive *drive, ScarpStripe *stripe, const void *data);
 /*
- * True when the newest contents of the unit are known without a read: *data is
- * in RAM, or NULL for zeroes.
+ * True when the newest contents of the unit are known without a read. *data is
+ * then the unit's data in RAM, or NULL for zeroes.
  */
 bool scarp_stripe_known(const ScarpDrive *drive, uint32_t lpn,
                         const void **data);
@@ -67,8 +73,8 @@ bool scarp_stripe_known(const ScarpDrive *drive, uint32_t lpn,
  */
 bool scarp_stripe_is_empty(const ScarpDrive *drive, uint32_t index);
 /*
- * Queues a read of lpn's page, whose data is then added to the stripe's
- * exclusive or. Only `bytes` bytes of the page cross the channel.
+ * Queues a read of lpn's page, whose data is then added to the stripe's sum.
+ * Only `bytes` bytes of the page cross the channel.
  */
 void scarp_stripe_read(ScarpDrive *drive, ScarpStripe *stripe, uint32_t lpn,
                        uint32_t bytes);
@@ -76,7 +82,7 @@ void scarp_stripe_read(ScarpDrive *drive, ScarpStripe *stripe, uint32_t lpn,
 /*
  * reconstruct.c: scarp_rebuild_read_ended() is called when a read for a rebuild
  * has ended. scarp_rebuild_spoil() is called when a page of the stripe was
- * written: running rebuilds from this stripe are of no use then.
+ * written: running rebuilds from this stripe are then of no use.
  */
 void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index);

@@ -1,6 +1,6 @@
 /*
- * Invariants (laws) of stripes, for checked builds. All is computed anew from
- * the pages.
+ * Invariants (laws) of stripes, for checked builds. They compute everything
+ * anew from the pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -63,8 +63,8 @@ static bool check_stripe(const ScarpDrive *drive, uint32_t s, bool contents,
         }
     }
     /*
-     * With lie.unserialised a power cut may bring back an older version of a
-     * page, which the parity does not cover.
+     * With lie.unserialised, a deliberate fault, a power cut may bring back an
+     * older version of a page, which the parity does not cover.
      */
     return !contents || !drive->store_data || drive->desc.unserialised ||
            sums_up(drive, s) ||
@@ -72,9 +72,9 @@ static bool check_stripe(const ScarpDrive *drive, uint32_t s, bool contents,
 }
 
 /*
- * Checks that no more stripes have a place in RAM than ftl.parity_stripes
- * allows. Stripes that were restored after a power cut may be more; then no
- * further stripe may get a place.
+ * Checks that at most ftl.parity_stripes stripes have a place in RAM. After a
+ * power cut more stripes may be restored; then no further stripe may get a
+ * place.
  */
 static bool check_places(const ScarpDrive *drive, uint32_t placed,
                          uint32_t open, GError **error)

@@ -54,8 +54,8 @@ void scarp_parity_layout_clear(ScarpDrive *drive)
 }
 
 /*
- * Returns the plane of lpn. From one stripe of a group to its next, the parity
- * moves on to the next plane of the group.
+ * Returns the plane of lpn. From one stripe of a group to the next, the parity
+ * moves on to the group's next plane.
  */
 uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -79,7 +79,7 @@ uint32_t scarp_parity_lpn(const ScarpDrive *drive, uint32_t lpn)
     return drive->geo.logical_units + scarp_stripe_of(drive, lpn, &place);
 }
 
-/* Returns the planes that share stripes with `plane`, among them `plane`. */
+/* Returns the planes that share stripes with `plane`, including `plane`. */
 static const uint32_t *group_of(const ScarpParity *parity, uint32_t plane)
 {
     return &parity->plane_of[parity->group_of[plane] * parity->width];

@@ -24,14 +24,17 @@ static inline bool scarp_has_parity(const ScarpDrive *drive)
 
 /* ---- Layout: parity/layout.c -------------------------------------------- */
 
-/* Returns the plane where lpn is written; lpn may be that of a parity page. */
+/*
+ * Returns the plane where the page of lpn is written. lpn may be that of a
+ * parity page.
+ */
 uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn);
 /* Returns the LPN of the parity page in the stripe of lpn. */
 uint32_t scarp_parity_lpn(const ScarpDrive *drive, uint32_t lpn);
 /*
  * True when the LPN that was programmed at ppn belongs into ppn's plane by the
- * striped layout. Loading an image of a drive whose power may fail refuses all
- * other units. The unit at ppn must not be erased.
+ * striped layout. Loading an image of a drive whose power may fail refuses a
+ * unit in any other plane. The unit at ppn must not be erased.
  */
 static inline bool scarp_parity_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -44,7 +47,7 @@ static inline bool scarp_parity_may_hold(const ScarpDrive *drive, uint32_t ppn)
 bool scarp_parity_sibling_collects(const ScarpDrive *drive, uint32_t die);
 /*
  * Lets the other dies that share stripes with the plane look for work, because
- * one of them may collect now. The die whose turn is next comes first.
+ * one of these dies may collect now. The die whose turn is next looks first.
  */
 void scarp_parity_kick_siblings(ScarpDrive *drive, uint32_t plane);
 
@@ -52,31 +55,34 @@ void scarp_parity_kick_siblings(ScarpDrive *drive, uint32_t plane);
 
 /*
  * Called when the host has written or deallocated a unit, so that its stripe
- * needs a new parity. data is what was written; NULL: the unit was deallocated.
+ * needs a new parity. `data` is the written data; NULL: the unit was
+ * deallocated.
  */
 void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data);
 /*
- * Called before and after a write of a part of a unit, whose rest is read
- * first. From part_begins on the stripe has a place in the controller's RAM, so
- * the write need not wait for a place after its read. part_ends comes after
- * scarp_parity_changed(), or when a newer write has replaced this one.
+ * Called before and after a write of a part of a unit, whose other bytes are
+ * read first. From scarp_parity_part_begins() on the stripe has a place in the
+ * controller's RAM, so the write need not wait for a place after its read.
+ * scarp_parity_part_ends() is called after scarp_parity_changed(), or when a
+ * newer write has replaced this write.
  */
 void scarp_parity_part_begins(ScarpDrive *drive, uint32_t lpn);
 void scarp_parity_part_ends(ScarpDrive *drive, uint32_t lpn);
 /*
- * True when the host's write of lpn must wait: its stripe has no place in the
- * controller's RAM, and all ftl.parity_stripes places are taken.
+ * True when the host's write of lpn must wait, because its stripe has no place
+ * in the controller's RAM, and all ftl.parity_stripes places are taken.
  */
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn);
 /*
- * Called when a read or program that parity has queued ends; frees the command.
- * True: a stripe may have left RAM, so a write may be able to go on.
+ * Called when a read or program that parity has queued ends. They free the
+ * command. scarp_parity_read_ended() returns true if a stripe may have left
+ * RAM, so that a write may be able to go on.
  */
 bool scarp_parity_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_parity_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /* Begins to write to flash the parities of all stripes that wait in RAM. */
 void scarp_parity_drain(ScarpDrive *drive);
-/* True when no parity is in RAM. */
+/* True when the parities of all stripes are on flash. */
 bool scarp_parity_at_rest(const ScarpDrive *drive);
 
 /* ---- A power cut -------------------------------------------------------- */
@@ -95,9 +101,9 @@ void scarp_parity_restore(ScarpDrive *drive);
 /* ---- Reads: parity/reconstruct.c ---------------------------------------- */
 
 /*
- * Serves cmd, the host's read of one unit. If the page's die collects, the
- * scheme may rebuild the unit from the other pages of its stripe; else cmd is
- * queued at its die.
+ * Serves `cmd`, the host's read of one unit. If the page's die collects, the
+ * scheme may rebuild the unit from the other pages of its stripe. Otherwise cmd
+ * is queued at its die.
  */
 static inline void scarp_parity_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
@@ -109,26 +115,26 @@ static inline void scarp_parity_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
 
 /*
  * Returns a read that was served from the other pages of its stripe, or NULL.
- * The caller gets its data by scarp_flash_data(), and owns the data.
+ * The caller gets the read's data by scarp_flash_data(), and owns it.
  */
 ScarpFlashCmd *scarp_parity_next_served(ScarpDrive *drive);
 /*
- * Returns a read that could not be rebuilt, as the host wrote to its stripe
- * meanwhile; or NULL. The caller queues the read at its die.
+ * Returns a read that could not be rebuilt, because the host wrote to its
+ * stripe meanwhile; or NULL. The caller queues the read at its die.
  */
 ScarpFlashCmd *scarp_parity_next_spoiled(ScarpDrive *drive);
 
 /*
- * cmd reads a page of a stripe. Returns the host's read that is rebuilt from
- * that page; NULL: the page is read to make a new parity.
+ * For `cmd`, a read of a page of a stripe: returns the host's read that is
+ * rebuilt from that page. NULL: the page is read to make a new parity.
  */
 const ScarpFlashCmd *scarp_parity_parent(const ScarpFlashCmd *cmd);
 
 /* ---- Laws: parity/laws.c ------------------------------------------------ */
 
 /*
- * Checks the invariants (laws) of stripes. contents: also computes each
- * stripe's parity from its pages and compares.
+ * Checks the invariants (laws) of stripes. With `contents`, it also computes
+ * each stripe's parity from its pages, and compares.
  */
 bool scarp_parity_check(const ScarpDrive *drive, bool contents,
                         GError **error);

@@ -1,9 +1,9 @@
 /*
- * Rotating pacing (TTFlash, FAST 2017): of the dies that share stripes only one
- * collects at a time. So reads of that die can be rebuilt from the other dies.
- * When its collection has ended, it is the next die's turn. A plane that is
- * down to rotating_floor free blocks collects out of turn (counted in
- * gc_forced_runs). All else is as in blocking pacing.
+ * Rotating pacing (TTFlash, FAST 2017): of the dies that share stripes, only
+ * one die collects at a time. So reads of that die can be rebuilt from the
+ * other dies. When its collection has ended, it is the next die's turn. A plane
+ * with rotating_floor free blocks or fewer collects out of turn (counted in
+ * gc_forced_runs). Everything else is as in blocking pacing.
  *
  * In TTFlash only the plane that collects is blocked. Here a die runs one
  * command at a time, so its other planes wait, too. Reads of these planes can
@@ -14,8 +14,8 @@
 #include "parity/ops.h"
 
 /*
- * Begins a collection of plane p, which needs one. False: another die has the
- * turn, or the plane has nothing to collect.
+ * Begins a collection of plane p, where a collection is due. Returns false if
+ * another die has the turn, or if the plane has nothing to collect.
  */
 static bool begin(ScarpDrive *drive, uint32_t p)
 {

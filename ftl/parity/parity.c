@@ -5,15 +5,16 @@
  * parity on flash is out of date. The controller's RAM then has the exclusive
  * or of the pages written since (the sum). Capacitors are assumed to save that
  * RAM, as in TTFlash (FAST 2017). When all pages of the stripe have been
- * written, the sum is programmed as its parity, and the stripe closes.
+ * written, the sum is programmed as the stripe's parity, and the stripe closes.
  *
  * A stripe that is written in part waits for more writes. When too many stripes
- * wait (half of ftl.parity_stripes), the longest waiting one has its other
- * pages read instead. Writes and flushes wait for none of this, unless there is
- * no RAM for another stripe.
+ * wait (half of ftl.parity_stripes), the other pages of the stripe that has
+ * waited longest are read instead. Writes and flushes do not wait for these
+ * reads, unless there is no RAM for another stripe.
  *
- * A write of a part of a page first reads the rest. The stripe gets its place
- * in RAM before that read, so the write never waits for RAM after it.
+ * A write of a part of a page first reads the other bytes. The stripe gets its
+ * place in RAM before that read, so the write never waits for RAM after the
+ * read.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -82,7 +83,7 @@ static ScarpStripe *reserve_place(ScarpDrive *drive, uint32_t index)
 
 /*
  * Takes a stripe out of RAM. Does nothing if the stripe is open, or if a write
- * of a part of one of its pages is still reading the rest.
+ * of a part of one of its pages is still reading the other bytes.
  */
 static void release_place(ScarpDrive *drive, ScarpStripe *stripe)
 {
@@ -184,9 +185,9 @@ static void program(ScarpDrive *drive, ScarpStripe *stripe)
 }
 
 /*
- * Finishes a stripe if nothing need be read: programs its parity if the sum has
- * all pages, or closes it if all its pages are unmapped. False: pages are
- * missing in the sum. No read or program of the stripe may be under way.
+ * Finishes a stripe if no page need be read: programs its parity if the sum has
+ * all pages, or closes it if all its pages are unmapped. Returns false if pages
+ * are missing in the sum. No read or program of the stripe may be under way.
  */
 static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
 {
@@ -204,8 +205,8 @@ static bool settle(ScarpDrive *drive, ScarpStripe *stripe)
 }
 
 /*
- * Completes the sum with the pages that the host has not written: those that
- * RAM has are added at once, and the others are read from flash.
+ * Completes the sum with the pages that the host has not written. Pages in RAM
+ * are added at once, and all others are read from flash.
  */
 static void read_rest(ScarpDrive *drive, ScarpStripe *stripe)
 {
@@ -285,7 +286,7 @@ static void read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_flash_free(drive, cmd);
     if (!stripe->pending && !settle(drive, stripe)) {
         scarp_mark(drive, stripe_read_again);
-        /* a page was written twice meanwhile, so the sum was begun anew */
+        /* a page was written twice meanwhile, so the sum began anew */
         read_rest(drive, stripe);
     }
 }
@@ -352,9 +353,10 @@ void scarp_parity_restore(ScarpDrive *drive)
         }
     }
     /*
-     * More stripes than the limit may be open now. The saved write buffer may
-     * hold units of any number of stripes, and all must be restored. Writes
-     * that need another stripe wait until there are fewer than the limit.
+     * More stripes than the limit may be open now: the saved write buffer may
+     * have units of any number of stripes, and all must be restored. Writes
+     * that need another stripe wait until fewer stripes than the limit are
+     * open.
      */
     drive->parity.most = MAX(drive->parity.limit, drive->parity.n_placed);
 }

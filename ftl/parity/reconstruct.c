@@ -3,12 +3,12 @@
  * page's die collects, a read of the page can be rebuilt from the other pages
  * of its stripe, which are on other dies.
  *
- * A read is considered once: when it comes while the die collects, or when a
- * collection begins while the read waits. It is rebuilt if none of the reads
- * for it would wait for another collection, and all would end before this
- * collection. If the host writes to the stripe meanwhile, the rebuild is given
- * up, and the read waits for its die. The exclusive or takes no time, as it
- * overlaps with transfers.
+ * A rebuild is considered once for each read: when the read comes while the die
+ * collects, or when a collection begins while the read waits. The read is
+ * rebuilt if the reads of the other pages would wait for no collection, and
+ * would all end before this collection. If the host writes to the stripe
+ * meanwhile, the rebuild is given up, and the read waits for its die. The
+ * exclusive or takes no time, as it overlaps with transfers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,7 @@
 
 /* ---- Worth of a rebuild ------------------------------------------------- */
 
-/* Returns how long a read would take that is queued at the die now. */
+/* Returns how long a read would take if it were queued at the die now. */
 static int64_t read_ns(const ScarpDrive *drive, uint32_t die)
 {
     int64_t one = (int64_t)drive->desc.command_ns +
@@ -37,7 +37,7 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
     if (scarp_stripe_known(drive, lpn, &data)) {
         /*
          * The host has written or deallocated the page since, so the stripe's
-         * parity is not for the wanted data.
+         * parity does not match the wanted data.
          */
         scarp_mark(drive, rebuild_overtaken);
         return false;
@@ -94,7 +94,7 @@ static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
     if (drive->store_data) {
         uint32_t ppn = scarp_map_lookup(drive, scarp_flash_lpn(cmd));
 
-        /* compare with the wanted page itself, which the drive did not read */
+        /* compares with the wanted page itself, which the drive did not read */
         if (!same(drive, rebuild->sum, scarp_contents_get(drive, ppn))) {
             scarp_law_broken(drive);
         }
@@ -129,8 +129,8 @@ static void begin(ScarpDrive *drive, ScarpFlashCmd *cmd)
         }
     }
     /*
-     * The wanted page is mapped, so its stripe has a parity page that must be
-     * read, at least.
+     * The wanted page is mapped, so at least the parity page of its stripe must
+     * be read.
      */
     g_assert(rebuild->pending);
 }
@@ -144,7 +144,7 @@ void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     if (!--rebuild->pending) {
         /*
          * The read that ends last decides when the host's read ends, so its
-         * account explains that read's latency.
+         * account explains the latency of the host's read.
          */
         scarp_account_add(scarp_flash_account(rebuild->parent),
                           scarp_flash_account(cmd));
@@ -205,7 +205,7 @@ static bool serve(ScarpDrive *drive, ScarpFlashCmd *cmd)
 
 /*
  * Called when a die begins to collect. Each read that waits for the die is
- * rebuilt instead, if that is faster than to wait for the collection.
+ * rebuilt instead, if that is faster than waiting for the collection.
  */
 static void gc_start(ScarpDrive *drive, ScarpGcJob *job)
 {

@@ -2,10 +2,10 @@
  * parity: stripes over dies (ftl.parity_width, docs/parity.md). A stripe is
  * width - 1 consecutive logical pages and a page with their exclusive or, each
  * on its own die. For the mapping the parity page is a logical page like any
- * other, with an LPN above those of the host: GC moves it, and images keep it.
+ * other, with an LPN above the host's LPNs: GC moves it, and images contain it.
  *
  * parity owns the layout of stripes, the stripes whose parity on flash is out
- * of date, and the reads that are rebuilt from other pages of their stripes.
+ * of date, and the reads that are rebuilt from the other pages of a stripe.
  *
  * buffer calls parity when data changes. flow calls it when a flash command of
  * parity ends, and takes the reads that parity has served. parity asks gc
@@ -21,23 +21,23 @@
 typedef struct ScarpStripe ScarpStripe;
 
 /*
- * A stripe in the controller's RAM. It is there for one of two purposes: to
- * make its parity, or to rebuild one of its pages for a read of the host, which
- * is `parent` then. In the bit sets `have` and `wanted`, bit i is the i-th page
- * of the stripe; the parity page has the last bit.
+ * A stripe in the controller's RAM, for one of two purposes: to make its
+ * parity, or to rebuild one of its pages for a read of the host, `parent`. In
+ * the bit sets `have` and `wanted`, bit i stands for the i-th page of the
+ * stripe; the parity page has the last bit.
  */
 struct ScarpStripe {
     ScarpStripe *next, *prev; /* in idle, in rebuilds or in the pool */
     ScarpStripe *hash_next;
     uint32_t index;
-    uint32_t have;    /* bits: pages with their newest contents in sum */
-    uint32_t wanted;  /* bits: pages to be added when they are read */
+    uint32_t have;    /* bits of pages whose newest contents are in `sum` */
+    uint32_t wanted;  /* bits of pages to be added when they are read */
     uint32_t pending; /* reads that have not ended */
     void *sum;        /* a page, owned; NULL: zeroes, or not kept */
     ScarpFlashCmd *parent; /* the read that is rebuilt; NULL: for a parity */
     ScarpUnit *unit;  /* the parity, while its program has not ended */
     uint32_t parts;   /* writes of parts of pages that wait for a read */
-    bool open;        /* false: in RAM only because of parts */
+    bool open;        /* false: in RAM only because of `parts` */
     bool idle;        /* waits until more of its pages are written */
     bool spoiled;     /* a page was written during the rebuild */
 };
@@ -56,7 +56,7 @@ typedef struct {
     uint32_t n_open, n_idle;
     ScarpStripe **hash;     /* stripes with a place, by index */
     uint32_t hash_mask;
-    ScarpStripeList idle;   /* longest idle first */
+    ScarpStripeList idle;   /* the longest idle stripe first */
     ScarpStripeList rebuilds;
     ScarpPool stripes, units;
     ScarpFlashQueue served;  /* rebuilt reads with their data, for flow */

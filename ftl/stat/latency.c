@@ -1,6 +1,6 @@
 /*
- * Histograms of latencies. A bucket is wider the longer the latencies in it
- * (log-linear). Fine buckets count commands and give the quantiles. Wide
+ * Histograms of latencies. The longer the latencies in a bucket, the wider it
+ * is (log-linear). Fine buckets count commands and give the quantiles. Wide
  * buckets also add up how long their commands spent on each cause.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -22,8 +22,9 @@ typedef struct {
 } Bucket;
 
 /*
- * Histograms of the reads, or of the writes. A record has 207 KiB, but only
- * buckets into which latencies fall are ever touched, and so take memory.
+ * Histograms of the reads, or of the writes. A record has 207 KiB, but only the
+ * buckets into which latencies fall are ever touched, and the system gives
+ * memory only for these.
  */
 struct ScarpLatency {
     uint64_t n;
@@ -80,8 +81,9 @@ static uint64_t share(uint64_t n, uint64_t permillion)
 }
 
 /*
- * Returns the latency of the command at place `rank`, counted from the fastest
- * (1), rounded up to the end of its fine bucket. 0 if rank is 0.
+ * Returns the latency of the command at place `rank`, counted from 1, the
+ * fastest. The latency is rounded up to the end of its fine bucket. Returns 0
+ * if `rank` is 0.
  */
 static uint64_t ranked_ns(const ScarpDrive *drive, ScarpOp op, uint64_t rank)
 {

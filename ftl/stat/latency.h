@@ -26,8 +26,8 @@ void scarp_latency_init(ScarpDrive *drive);
 void scarp_latency_clear(ScarpDrive *drive);
 /*
  * Counts a completed read or write in the histograms. Returns the time sums in
- * ns, [SCARP_CAUSE__COUNT], of the bucket that its latency falls into. The
- * caller adds the time that the command spent on each cause.
+ * ns, [SCARP_CAUSE__COUNT], of the bucket for the command's latency. The caller
+ * adds the time that the command spent on each cause.
  */
 uint64_t *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd);
 /*

@@ -26,8 +26,8 @@ void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd);
 void scarp_stat_deadline(ScarpDrive *drive, const ScarpCmd *cmd,
                          int64_t deadline_ns);
 /*
- * Returns how much of the time from begin_ns until now lies after the last
- * reset of the statistics. Time before the reset must not be counted.
+ * Returns the part of the time from begin_ns until now that lies after the last
+ * reset of the statistics, as time before the reset must not be counted.
  */
 static inline int64_t scarp_stat_since(const ScarpDrive *drive,
                                        int64_t begin_ns)
@@ -35,8 +35,8 @@ static inline int64_t scarp_stat_since(const ScarpDrive *drive,
     return scarp_time_ns(drive) - MAX(begin_ns, drive->stat.counted_from_ns);
 }
 /*
- * Called when ageing has ended, which fills and overwrites a new drive before
- * it is used. Sets to zero what ageing has counted. Counts of a present state,
+ * Called when ageing, which fills and overwrites a new drive before its use,
+ * has ended. Sets to zero what ageing has counted. Counts of a present state,
  * such as bad_blocks, stay.
  */
 void scarp_stat_forget(ScarpDrive *drive);

@@ -1,7 +1,7 @@
 /*
- * stat: statistics of a drive. It owns the latencies of commands. The counters
- * are in ScarpDrive.stats: each directory of ftl/ increments those of its own
- * events. stat calls only functions of core.
+ * stat: statistics of a drive. This directory owns the latencies of commands.
+ * The counters are in ScarpDrive.stats: each directory of ftl/ increments the
+ * counters of its own events. stat calls only functions of core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,7 @@
 typedef struct {
     ScarpLatency *latency[SCARP_LATENCY_OPS]; /* reads, writes */
     uint64_t first_counted_seq; /* older commands began before the last reset */
-    int64_t counted_from_ns;    /* when the last reset was */
+    int64_t counted_from_ns;    /* time of the last reset */
 } ScarpStat;
 
 #endif /* SCARP_STAT_STATE_H */

@@ -1,6 +1,6 @@
 /*
  * Statistics. The table fields[] names every counter of ScarpStats, in order.
- * The JSON text uses its names, and the log page its order.
+ * The JSON text uses these names, and the log page this order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
