@@ -16,19 +16,19 @@ void scarp_recovery_issue(ScarpDrive *drive, uint32_t plane,
                           ScarpFlashKind kind, ScarpOrigin origin,
                           uint32_t ppn, uint32_t bytes);
 
-/* tables.c: rebuilds the tables of blocks and map from what is on flash. */
+/* tables.c: rebuilds the tables of blocks and map from the flash cells. */
 void scarp_recovery_tables(ScarpDrive *drive);
 
 /*
- * scan.c: creates the read of the next page in the plane that has to be
- * scanned. Returns false if all have been scanned.
+ * scan.c: creates the read of the next page of the plane that has to be
+ * scanned. Returns false if all such pages have been read.
  */
 bool scarp_recovery_scan(ScarpDrive *drive, uint32_t plane);
 
 /*
  * mend.c: scarp_recovery_mend() creates the plane's next read, program or
  * erase. It returns false if the plane has enough free blocks and needs no more
- * work. scarp_recovery_mended() is called when the command has ended.
+ * work. scarp_recovery_mended() is called when that command has ended.
  */
 bool scarp_recovery_mend(ScarpDrive *drive, uint32_t plane);
 void scarp_recovery_mended(ScarpDrive *drive, uint32_t plane,

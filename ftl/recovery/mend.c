@@ -1,10 +1,10 @@
 /*
- * Recovery's work in a plane. Useless blocks are erased. If the plane has no
- * free block then, or its mapping cannot use some blocks, valid units are
- * copied into fewer blocks.
+ * Recovery's work in a plane. Useless blocks are erased. If the plane then has
+ * no free block, or its mapping cannot use some blocks, valid units are copied
+ * into fewer blocks.
  *
  * The copies go to a block that is kept free for recovery. If power fails
- * meanwhile, a unit has two copies, and the one in the older block counts
+ * meanwhile, a unit has two copies, and the copy in the older block counts
  * (map/rebuild.c). So all new copies are ignored, their block is erased, and
  * recovery begins again with as many free blocks as before.
  *
@@ -19,9 +19,9 @@ static uint32_t page_units(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 }
 
 /*
- * With ftl.paired_pages=pad, pages that share flash cells must be programmed
- * together. True when the last copy's page shares cells with a page that is not
- * programmed yet.
+ * True when the last copy's page shares flash cells with a page that is not
+ * programmed yet. With ftl.paired_pages=pad, pages that share cells must be
+ * programmed together.
  */
 static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 {
@@ -31,8 +31,8 @@ static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 }
 
 /*
- * Creates the read of the next page that has units for the next program.
- * Returns false if all of these units have been read.
+ * Creates the read of the next page with units for the next program. Returns
+ * false if all units for that program have been read.
  */
 static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
 {
@@ -46,10 +46,7 @@ static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
         return false;
     }
     first = unit[job->read];
-    /*
-     * If the next units to copy are in this page, too, the same read fetches
-     * them.
-     */
+    /* This read also fetches further units to copy that are in its page. */
     while (job->read < job->mend.n_units &&
            unit[job->read] >> drive->geo.page_shift ==
                first >> drive->geo.page_shift) {

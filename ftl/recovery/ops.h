@@ -15,18 +15,19 @@ void scarp_recovery_clear(ScarpDrive *drive);
 
 /*
  * Begins the recovery of a drive after a power cut: rebuilds its tables from
- * what is on flash, and begins to read spare areas.
+ * the flash cells, and begins to read spare areas.
  */
 void scarp_recovery_begin(ScarpDrive *drive);
 
-/* True while recovery runs. Host commands have to wait meanwhile. */
+/* True while recovery runs. Until it ends, host commands have to wait. */
 static inline bool scarp_recovery_runs(const ScarpDrive *drive)
 {
     return G_UNLIKELY(drive->recovery.step != RECOVERY_READY);
 }
 
 /*
- * True while recovery only reads. It has not programmed or erased anything yet.
+ * True while recovery only reads spare areas. Later it also programs and
+ * erases.
  */
 static inline bool scarp_recovery_scans(const ScarpDrive *drive)
 {
@@ -34,23 +35,23 @@ static inline bool scarp_recovery_scans(const ScarpDrive *drive)
 }
 
 /*
- * Take the oldest of recovery's flash commands that wait for the die, or return
- * NULL. scarp_recovery_pick_kind() returns NULL, too, if that command is of
- * another kind.
+ * Take recovery's oldest flash command that waits for the die, or return NULL.
+ * scarp_recovery_pick_kind() also returns NULL if that command is not of the
+ * kind `kind`.
  */
 ScarpFlashCmd *scarp_recovery_pick(ScarpDrive *drive, uint32_t die);
 ScarpFlashCmd *scarp_recovery_pick_kind(ScarpDrive *drive, uint32_t die,
                                         ScarpFlashKind kind);
 /*
  * Called when a flash command of recovery has ended. Frees cmd, and creates the
- * plane's next command.
+ * next command of its plane.
  */
 void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 /*
  * Called when power fails during a program of recovery. Returns the PPNs from
- * which its units were copied, SCARP_PAD for a part of the page without data.
- * Sets *n to their number.
+ * which the program's units were copied, with SCARP_PAD for a part of the page
+ * without data. Sets *n to the number of these PPNs.
  */
 const uint32_t *scarp_recovery_sources(const ScarpDrive *drive,
                                        const ScarpFlashCmd *cmd, uint32_t *n);

@@ -1,13 +1,13 @@
 /*
- * The steps of recovery. A step runs in all planes at once, and the next begins
- * when the last plane has completed it.
+ * The steps of recovery. A step runs in all planes at once. The next step
+ * begins when the last plane has completed it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
 
 /*
- * The function for each step. It creates the plane's next flash command, or
+ * The function of each step. It creates the plane's next flash command, or
  * returns false if the plane has completed the step.
  */
 static bool (*const next_of[])(ScarpDrive *, uint32_t) = {
@@ -51,8 +51,8 @@ void scarp_recovery_issue(ScarpDrive *drive, uint32_t p, ScarpFlashKind kind,
 }
 
 /*
- * Returns the oldest of recovery's commands that wait for the die, one at most
- * for each plane, or NULL.
+ * Returns recovery's oldest command that waits for the die, or NULL. Each plane
+ * of the die has at most one such command.
  */
 static ScarpFlashCmd *oldest(const ScarpDrive *drive, uint32_t die)
 {
@@ -117,8 +117,8 @@ static void begin_step(ScarpDrive *drive, ScarpRecoveryStep step)
 }
 
 /*
- * Ends recovery: puts the units that capacitors saved back into the buffer, and
- * lets all dies look for work.
+ * Ends recovery: puts the units that stored energy saved back into the buffer,
+ * and lets all dies look for work.
  */
 static void end(ScarpDrive *drive)
 {
@@ -129,8 +129,8 @@ static void end(ScarpDrive *drive)
     scarp_map_recovered(drive);
     scarp_buffer_restore(drive);
     /*
-     * Parity is restored after the buffer, as all pages of a stripe may be in
-     * the buffer, so that flash has none of them.
+     * Parity is restored after the buffer, because all pages of a stripe may be
+     * in the buffer and none on flash.
      */
     if (scarp_has_parity(drive)) {
         scarp_parity_restore(drive);

@@ -1,19 +1,20 @@
 /*
  * Reads spare areas after a power cut, page by page. Each plane reads its
  * blocks in the order of their numbers. If the first page of a block is erased,
- * so is the whole block. Otherwise pages are read up to the first erased one.
- * Bad blocks are skipped.
+ * the whole block is erased. Otherwise its pages are read up to the first
+ * erased page. Bad blocks are skipped.
  *
- * After a clean shutdown, the drive reads the tables that it wrote then. The
- * simulator spends no time on writing these tables, and no flash pages.
+ * After a clean shutdown, the drive reads instead the tables that it wrote at
+ * the shutdown. The simulator spends neither time nor flash pages on writing
+ * these tables.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
 
 /*
- * The bytes of a unit's spare area, which has its LPN, its version, and the
- * role of its page (such as data or parity).
+ * The bytes of a unit's spare area: its LPN, its version, and the role of its
+ * page (such as data or parity).
  */
 enum { SPARE_BYTES = 16 };
 
@@ -46,10 +47,10 @@ static bool read_table(ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Returns an upper bound of the time that recovery takes. It assumes that every
- * page of a plane is read. It assumes that a free block is gained in the worst
- * case: each copied block has a single invalid page, so as many blocks are
- * copied as a block has pages. Each block may have to be erased. Transfers of
+ * Returns an upper bound of the time that recovery takes. The bound counts a
+ * read of every page of a plane. It counts the worst case of gaining a free
+ * block: each copied block has a single invalid page, so as many blocks are
+ * copied as a block has pages. It counts the erase of every block. Transfers of
  * the dies of a channel take turns, and so do the planes of a die.
  */
 int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)

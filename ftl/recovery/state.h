@@ -1,17 +1,18 @@
 /*
  * recovery: makes a drive usable again after its power failed
- * (nand.power_cuts), from what is on flash. It owns the steps and their flash
- * commands. First, all dies read the spare areas of pages. Then planes erase
- * useless blocks and copy units until each has a free block. At last the units
- * that capacitors saved are put back into the buffer.
+ * (nand.power_cuts), from the flash cells alone. This directory owns the steps
+ * of recovery and their flash commands. First, all dies read the spare areas of
+ * pages. Then planes erase useless blocks and copy units until each plane has a
+ * free block. At last the units that stored energy saved are put back into the
+ * buffer.
  *
  * The simulator rebuilds the drive's tables at once when power returns. The
  * reads only take the time that a real drive needs for this, and no host
- * command may use the tables before they have ended.
+ * command may use the tables before the reads have ended.
  *
- * While recovery runs, flow lets it choose the commands of each die, tells it
- * when one has ended, and makes host commands wait. recovery calls buffer, gc,
- * map, blocks, media and nand.
+ * While recovery runs, flow lets recovery choose the commands of each die,
+ * reports the end of each command, and makes host commands wait. recovery calls
+ * buffer, gc, map, blocks, media and nand.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,13 +31,13 @@ typedef enum {
 /* Recovery's work in a plane: first copies units, then erases blocks. */
 typedef struct {
     ScarpMend mend;      /* the work, planned by map */
-    /* how many of mend's units have been read, and how many are on flash */
+    /* how many units of `mend` have been read, and how many are on flash */
     uint32_t read, done;
     uint32_t target;     /* the block that units are copied to, or SCARP_NONE */
 } ScarpRecoveryJob;
 
 typedef struct {
-    uint32_t block, page; /* the next page to scan, in the plane */
+    uint32_t block, page; /* the plane's next page to scan, and its block */
     ScarpFlashCmd *cmd;   /* the command that waits for its die, or NULL */
     bool running;         /* a command of the plane runs on its die */
     bool done;            /* the present step is complete */

@@ -1,5 +1,5 @@
 /*
- * Rebuilds the drive's tables after a power cut from what is on flash.
+ * Rebuilds the drive's tables after a power cut from the flash cells.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
