@@ -4,7 +4,7 @@
  * section.
  *
  * The digests are MD5 by GLib, which takes 25 ms for the tables of 16 GiB (0.7
- * GB/s), and so needs no other library. They find damage; they do not prove who
+ * GB/s), and needs no other library. They find damage; they do not prove who
  * wrote the file.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -46,9 +46,7 @@ bool image_create(ImageWriter *writer, const char *path, uint32_t n_sections,
     int fd;
 
     memset(writer, 0, sizeof(*writer));
-    /*
-     * If path is a symbolic link, replace the file it points to, not the link.
-     */
+    /* If path is a symbolic link, its target is replaced, not the link. */
     writer->path = realpath(path, NULL);
     if (writer->path && (stat(path, &status) || !S_ISREG(status.st_mode))) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
@@ -73,7 +71,8 @@ bool image_create(ImageWriter *writer, const char *path, uint32_t n_sections,
     writer->sum = g_checksum_new(G_CHECKSUM_MD5);
     writer->bytes = head_bytes;
     /*
-     * image_commit() writes the head last, so an incomplete file is no image.
+     * image_commit() writes the head last, so an incomplete file is not an
+     * image.
      */
     fseeko(writer->file, head_bytes, SEEK_SET);
     return true;

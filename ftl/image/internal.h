@@ -15,7 +15,7 @@ enum { IMAGE_VERSION = 1, IMAGE_MAX_SECTIONS = 16, IMAGE_DIGEST_BYTES = 16 };
 typedef struct {
     char name[8]; /* padded with NUL */
     uint64_t bytes;
-    uint8_t digest[IMAGE_DIGEST_BYTES]; /* MD5 of the section */
+    uint8_t digest[IMAGE_DIGEST_BYTES]; /* MD5 of the section's bytes */
 } ImageSection;
 
 /* The first bytes of the file. Numbers are little endian. */
@@ -24,14 +24,14 @@ typedef struct {
     uint32_t version;
     uint32_t n_sections;
     uint64_t file_bytes;
-    /* MD5 of head (zeroes here) and table */
+    /* MD5 of the head, with zeroes here, and of the table */
     uint8_t digest[IMAGE_DIGEST_BYTES];
 } ImageHead;
 
 /* ---- file.c ------------------------------------------------------------ */
 
 typedef struct {
-    char *path; /* from malloc() */
+    char *path; /* allocated by malloc() */
     char *temporary;
     FILE *file;
     GChecksum *sum;
@@ -41,8 +41,9 @@ typedef struct {
 } ImageWriter;
 
 /*
- * Writing. image_create() begins a file of n_sections sections. Each section is
- * written by image_begin(), image_put() as often as needed, and image_end().
+ * Functions for writing. image_create() begins a file of n_sections sections.
+ * Each section is written by image_begin(), any number of calls of image_put(),
+ * and image_end().
  */
 bool image_create(ImageWriter *writer, const char *path, uint32_t n_sections,
                   GError **error);
@@ -51,7 +52,7 @@ void image_put(ImageWriter *writer, const void *bytes, size_t n);
 void image_end(ImageWriter *writer);
 /*
  * Completes the file and renames it to its path. An older file of that path is
- * replaced as a whole, or left as it was if anything failed.
+ * replaced as a whole. If anything failed, the older file stays as it was.
  */
 bool image_commit(ImageWriter *writer, GError **error);
 
@@ -60,18 +61,25 @@ struct ScarpImage {
     FILE *file;
     GChecksum *sum;
     const ImageSection *current; /* the section that is being read */
-    uint64_t left;               /* bytes of that section not read yet */
+    uint64_t left;               /* bytes of `current` that were not read yet */
     uint32_t n_sections;
     ImageSection section[IMAGE_MAX_SECTIONS];
 };
 
-/* Returns the section's entry; NULL: the file has no such section. */
+/*
+ * Returns the entry of the section `name`. NULL: the file has no such section.
+ */
 const ImageSection *image_find(const ScarpImage *image, const char *name);
 bool image_read_begin(ScarpImage *image, const char *name, GError **error);
 bool image_read(ScarpImage *image, void *to, size_t n, GError **error);
-/* Ends reading a section. False: its bytes do not match its digest. */
+/*
+ * Ends reading a section. Returns false if its bytes do not match its digest.
+ */
 bool image_read_end(ScarpImage *image, GError **error);
-/* Returns a whole section with a NUL behind it; g_free() it. */
+/*
+ * Returns a whole section with a NUL behind it. The caller frees it with
+ * g_free().
+ */
 uint8_t *image_read_all(ScarpImage *image, const char *name, size_t *n,
                         GError **error);
 bool image_fail(const ScarpImage *image, GError **error, const char *format,
@@ -82,9 +90,9 @@ bool image_fail(const ScarpImage *image, GError **error, const char *format,
 void image_put_pages(ImageWriter *writer, ScarpDrive *drive);
 /*
  * image_read_pages() reads the states of pages (erased, programmed, torn) after
- * the LPNs. When the blocks have been loaded, image_check_pages() compares the
- * states with how many pages of each block are written, and checks that each
- * unit is in a page that may have it.
+ * the LPNs. image_check_pages() is called when the blocks have been loaded. It
+ * compares the states with the number of written pages of each block, and
+ * checks that each unit is in a page that may have it.
  */
 bool image_read_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
 bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
@@ -94,8 +102,9 @@ bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
 void image_visit_state(ScarpDrive *drive, ScarpVisit *visit);
 void image_visit_scheme(ScarpDrive *drive, ScarpVisit *visit);
 /*
- * Returns those keys of a drive's description, as text, that must be equal to
- * the image's for the drive to start from it.
+ * Returns, as text, the keys of a drive's description that decide whether an
+ * image fits: the drive can start from an image only if its text equals the
+ * image's.
  */
 char *image_layout_text(const ScarpDrive *drive);
 

@@ -1,7 +1,7 @@
 /*
  * Starting from an image. The file is not trusted: its sizes are compared with
- * the drive's before anything is allocated, and every entry of a table is
- * compared with its range.
+ * the drive's sizes before anything is allocated, and each entry of a table
+ * must be in its range.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -125,8 +125,8 @@ static bool read_versions(ScarpImage *image, ScarpDrive *drive, GError **error)
 }
 
 /*
- * Reads which physical units are valid, a bit each. The LPN of each valid unit
- * is known from its spare area already, so this gives the forward map.
+ * Reads which physical units are valid, a bit each. The spare area has given
+ * the LPN of each valid unit already, so the bits complete the forward map.
  */
 static bool read_marks(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
@@ -219,9 +219,9 @@ bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
 /* ---- Data ---------------------------------------------------------------- */
 
 /*
- * True when lpn is not the host's but the FTL's own: a record of deallocations,
- * or, where power may fail, a translation unit. Their bytes are in every image,
- * even if it has no data of the host.
+ * True when lpn belongs to the FTL, not to the host: a record of deallocations,
+ * or, where power may fail, a translation unit. The bytes of such units are in
+ * every image, even in an image without data of the host.
  */
 static bool is_record(const ScarpDrive *drive, uint32_t lpn)
 {
@@ -233,8 +233,8 @@ static bool is_record(const ScarpDrive *drive, uint32_t lpn)
 }
 
 /*
- * True when an image may have bytes for the unit at ppn: the unit is valid, or,
- * where power may fail, its block is not erased yet.
+ * True when an image may have bytes for the unit at ppn. Where power may fail,
+ * that is any unit whose block is not erased yet; otherwise it is a valid unit.
  */
 static bool has_contents(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -284,9 +284,9 @@ static bool read_data(ScarpImage *image, ScarpDrive *drive, GError **error)
 
 /*
  * Checks the versions of units. No version may be above the drive's last
- * sequence number. Recovery sees only LPNs and versions; with these it must
- * find the map that the image has. Units whose deallocation was not programmed
- * are exempt.
+ * sequence number. Recovery sees only LPNs and versions, and must find with
+ * them the map that the image has, except for units whose deallocation was not
+ * programmed.
  */
 static bool check_versions(ScarpImage *image, ScarpDrive *drive,
                            GError **error)
@@ -330,8 +330,8 @@ static bool check_versions(ScarpImage *image, ScarpDrive *drive,
 }
 
 /*
- * Reads the section that names the program that wrote the image. Any name will
- * do, and the first images had no such section.
+ * Reads the section that names the program that wrote the image. Any name is
+ * accepted. The first images had no such section.
  */
 static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
                         GError **error)
@@ -346,18 +346,16 @@ static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
     return text;
 }
 
-/*
- * ---- The steps of loading -------------------------------------------------
- */
 
-/* The steps of loading. A step may rely on all those before it. */
+/* The steps of loading. A step may rely on all steps before it. */
 static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {
     read_lpns, read_versions, image_read_pages, read_marks, read_state,
     check_written, image_check_pages, read_data, check_versions, read_writer,
 };
 
 /*
- * Loads an image. After a failure the caller frees the drive: that is the undo.
+ * Loads an image. If that fails, the caller frees the drive, so no step has to
+ * be undone.
  */
 bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error)
 {

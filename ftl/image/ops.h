@@ -1,6 +1,7 @@
 /*
- * Functions of image: saving a drive, and starting a drive from a file. image
- * owns nothing of a drive; docs/images.md has the layout of the file.
+ * Functions of image: saving a drive, and starting a drive from a file. This
+ * directory owns no state of a drive. docs/images.md has the layout of the
+ * file.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,11 +14,14 @@ typedef struct ScarpImage ScarpImage;
 
 ScarpImage *scarp_image_open(const char *path, GError **error);
 void scarp_image_close(ScarpImage *image);
-/* Returns the description of the saved drive; g_free() it. */
+/*
+ * Returns the description of the saved drive. The caller frees it with
+ * g_free().
+ */
 char *scarp_image_description(ScarpImage *image, GError **error);
 /*
- * Called before the parts of the drive are made: true if the image was saved
- * from a drive of the same layout and its tables have this drive's sizes.
+ * Called before the parts of the drive are made. True if the image was saved
+ * from a drive of the same layout, and its tables have this drive's sizes.
  */
 bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
                       GError **error);
@@ -29,7 +33,10 @@ bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
 bool scarp_image_load(ScarpImage *image, ScarpDrive *drive, GError **error);
 bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
                              GError **error);
-/* Saves a drive that is at rest: no command is under way (scarp_save()). */
+/*
+ * Saves a drive that is at rest, so that no command is under way
+ * (scarp_save()).
+ */
 bool scarp_image_save(ScarpDrive *drive, const char *path, GError **error);
 
 #endif /* SCARP_IMAGE_OPS_H */

@@ -1,5 +1,6 @@
 /*
- * The state of each page's cells, where power may fail: a byte for each page.
+ * The state of each page's cells, for drives whose power may fail: a byte for
+ * each page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,7 +26,9 @@ void image_put_pages(ImageWriter *writer, ScarpDrive *drive)
     }
 }
 
-/* True when a page may have this state: only a programmed page has units. */
+/*
+ * True when a page may have this state. Only a programmed page may have units.
+ */
 static bool suits(const ScarpDrive *drive, uint32_t page, ScarpPageState state)
 {
     uint32_t ppn = page << drive->geo.page_shift;

@@ -60,7 +60,9 @@ static void put_versions(ImageWriter *writer, ScarpDrive *drive)
     }
 }
 
-/* Writes a bit for each unit of the drive, without gaps between blocks. */
+/*
+ * Writes the valid bit of each unit of the drive, without gaps between blocks.
+ */
 static void put_valid(ImageWriter *writer, ScarpDrive *drive)
 {
     uint64_t n = scarp_geometry_units(&drive->geo);
@@ -97,7 +99,7 @@ static void put_lpns(ImageWriter *writer, ScarpDrive *drive)
     }
 }
 
-/* Writes each unit that has contents: its PPN, then its bytes. */
+/* Writes each unit that has contents: first its PPN, then its bytes. */
 static void put_data(ImageWriter *writer, ScarpDrive *drive)
 {
     for (uint64_t ppn = 0; ppn < scarp_geometry_units(&drive->geo); ppn++) {
@@ -132,8 +134,8 @@ static bool has_pages(const ScarpDrive *drive)
 }
 
 /*
- * Names the program that writes the image, for people, and for later versions
- * that must mend a known fault of this one.
+ * Writes the name of the program that saves the image, for people, and for
+ * later versions that must work round a known fault of this version.
  */
 static void put_writer(ImageWriter *writer, ScarpDrive *drive G_GNUC_UNUSED)
 {
@@ -167,8 +169,8 @@ static bool is_wanted(const ScarpDrive *drive, size_t i)
 }
 
 /*
- * Saves a drive. A failure needs no undo, because the old file is not touched
- * until image_commit().
+ * Saves a drive. A failure need not be undone, because the old file is not
+ * touched before image_commit().
  */
 bool scarp_image_save(ScarpDrive *drive, const char *path, GError **error)
 {

@@ -3,11 +3,11 @@
  * block, the order of each list of blocks, and the states of the scheme's
  * policies.
  *
- * A list is saved as its members in order, and is built anew when it is loaded,
- * so that a damaged image cannot make a list without an end.
+ * A list of blocks is saved as its members in order, and is built anew when it
+ * is loaded, so that a damaged image cannot make a list without an end.
  *
- * Times in an image count from when the drive was new. A drive that starts from
- * the image has a clock that begins at 0, and adds the image's age.
+ * Times in an image count from the moment when the drive was new. A drive that
+ * starts from the image has a clock that begins at 0, and adds the image's age.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -60,7 +60,8 @@ char *image_layout_text(const ScarpDrive *drive)
     scarp_map_add_class(drive, text);
     /*
      * Translation units and stripes lie in the planes that ftl.allocation gives
-     * them, so the image needs that key. The default, cwdp, is left out.
+     * them, so the image's drive must have the same ftl.allocation. The
+     * default, cwdp, is left out.
      */
     if ((scarp_map_keeps_order(drive) || d->parity_width) &&
         strcmp(scarp_alloc_letters(d), "cwdp")) {
@@ -130,7 +131,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
         break;
     case BLOCK_FULL:
     case BLOCK_OWNED:
-        ok = written; /* the block may have been closed before it was full */
+        ok = written; /* such a block may be closed before it is full */
         break;
     case BLOCK_TRANSLATION:
         ok = written == pages || (written && scarp_media_keeps(drive));
@@ -155,7 +156,8 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
 
 /*
  * Saves or loads the next block of a list, and returns it. A loaded block must
- * be of plane p, in the state that belongs to the list, and not yet in it.
+ * be of plane p, must have the state that belongs to the list, and must not be
+ * in the list yet.
  */
 static uint32_t visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
                              ScarpBlockState state, uint8_t *seen, uint8_t mark,
@@ -182,8 +184,7 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     uint32_t at = scarp_blocks_first_free(drive, p);
 
     /*
-     * at least 1: a plane keeps its last free block for GC, which uses none at
-     * rest
+     * at least 1: a plane at rest has the last free block that it keeps for GC
      */
     scarp_visit_u32(visit, "free blocks of a plane", &n, 1,
                     drive->desc.blocks_per_plane);
@@ -219,9 +220,9 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         }
     }
     /*
-     * GC's victim lists have the full blocks, too: a list for each number of
-     * valid units, in an order of its own. These lists are saved after the list
-     * of full blocks.
+     * Full blocks are in a second kind of lists, GC's buckets. A bucket has the
+     * full blocks with equally many valid units, in an order of its own. The
+     * buckets are saved after the list of full blocks.
      */
     at = SCARP_NONE;
     for (uint32_t i = 0; i < n && !visit->problem; i++) {
@@ -263,7 +264,7 @@ static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
 
 /*
  * Checks that a block is marked for translation units (pieces of the mapping)
- * exactly if it has only such units.
+ * if and only if it has only such units.
  */
 static void check_translation(ScarpDrive *drive, uint32_t p, uint32_t b,
                               ScarpVisit *visit)
@@ -286,7 +287,9 @@ static void check_translation(ScarpDrive *drive, uint32_t p, uint32_t b,
     }
 }
 
-/* Checks that every block is in the lists of its state, and in no other. */
+/*
+ * Checks that every block is in the lists for its state, and in no other list.
+ */
 static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
                           ScarpVisit *visit)
 {
@@ -308,7 +311,7 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
         }
     }
     if (scarp_plane_translation_blocks(drive, p) >
-        drive->geo.translation_blocks) { /* the open block is one of them */
+        drive->geo.translation_blocks) { /* the open block counts, too */
         scarp_visit_fail(visit, "plane %u has %u blocks of translation units; "
                          "at most %u are allowed", p,
                          scarp_plane_translation_blocks(drive, p),
@@ -351,8 +354,8 @@ void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
 /* ---- Policies ------------------------------------------------------------ */
 
 /*
- * Returns the policy of the drive that has this name and these parameters, or
- * NULL.
+ * Returns the drive's policy with this name and these parameters, or NULL if
+ * the drive has no such policy.
  */
 static const ScarpPolicy *same_policy(const ScarpDrive *drive,
                                       const char *name, const uint64_t *param,
