@@ -1,6 +1,6 @@
 /*
- * A power cut: the drive is replaced by a new one that has lost all RAM, but
- * gets the old drive's flash cells and recovers from them.
+ * A power cut: a new drive replaces the old one. The new drive has lost all
+ * RAM, but gets the old drive's flash cells and recovers from them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -48,9 +48,9 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)
     }
     scarp_flow_cut(drive);
     next = scarp_drive_blank(&drive->desc, &config, error);
-    /* a drive of this description exists, so another can be made */
+    /* the drive to be replaced has this description, so it is a valid one */
     g_assert(next);
-    /* set the clock first: policies read the time when they are made */
+    /* sets the clock first: policies read the time when they are made */
     scarp_core_hand_over(drive, next);
     scarp_scheme_copy(&next->scheme, next, &drive->scheme);
     hand_over_observed(drive, next);

@@ -1,7 +1,7 @@
 /*
  * Makes and frees a drive. Each directory of ftl/ that owns a part of the state
- * has a function that makes the part, and one that frees it. steps[] lists
- * these functions in order.
+ * has a function that makes this part, and a function that frees it. steps[]
+ * lists these functions in order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,8 +17,8 @@ typedef struct {
 
 /*
  * The directories of ftl/ in the order in which their parts of the drive are
- * made. Each may use the parts before its own. They are freed in the reverse
- * order.
+ * made. Each part may use the parts made before it. The parts are freed in the
+ * reverse order.
  */
 static const Step steps[] = {
     { "core", scarp_core_init, scarp_core_clear },
@@ -90,8 +90,8 @@ static bool describe(ScarpDescription *d, const ScarpConfig *config,
 
     if (image) {
         /*
-         * Read the image's description even if description_path replaces it,
-         * because reading checks the section for damage.
+         * Reads the image's description even if description_path replaces it,
+         * because the read checks the section for damage.
          */
         text = scarp_image_description(image, error);
         if (!text) {
@@ -130,8 +130,8 @@ ScarpDrive *scarp_drive_blank(const ScarpDescription *desc,
 }
 
 /*
- * Loads the tables of an image. scarp_image_load() checks each table by itself,
- * and scarp_check() that the tables agree.
+ * Loads the tables of an image. scarp_image_load() checks each table by itself.
+ * scarp_check() checks that the tables agree.
  */
 static bool load(ScarpDrive *drive, ScarpImage *image, const char *path,
                  GError **error)
@@ -165,7 +165,7 @@ static bool fill(ScarpDrive *drive, const ScarpConfig *config,
            (!image || scarp_image_load_scheme(image, drive, error));
 }
 
-/* Images do not have the modes of blocks yet. */
+/* Images do not store the modes of blocks yet. */
 static bool can_have_image(const ScarpDrive *drive, const char *path,
                            GError **error)
 {

@@ -9,8 +9,8 @@
 #include "core/ops.h"
 
 /*
- * Returns a new drive that has no scheme, so no policies, yet. NULL, with
- * *error set, if a part of the drive could not be made.
+ * Returns a new drive that has no scheme yet, and thus no policies. Returns
+ * NULL, with *error set, if a part of the drive could not be made.
  */
 ScarpDrive *scarp_drive_blank(const ScarpDescription *desc,
                               const ScarpConfig *config, GError **error);

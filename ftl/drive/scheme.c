@@ -1,7 +1,8 @@
 /*
  * Schemes. A scheme has one policy for each decision (axis) of the FTL, such as
  * which block GC takes as its victim. The user chooses policies by their names,
- * joined by '+', for example gc-par+random. Axes without a name get defaults.
+ * joined by '+', for example gc-par+random. The other axes get their default
+ * policies.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,8 +13,8 @@
 #include <string.h>
 
 /*
- * All policies that a user may name. A policy that is not listed here is used
- * only if one of these brings it along (ScarpPolicy.brings). A new policy is
+ * All policies that a user may name. A policy that is not listed here can only
+ * be brought along by a listed policy (ScarpPolicy.brings). A new policy is
  * added here and to policies.h, and nowhere else in the core.
  */
 static const ScarpPolicy *const policies[] = {
@@ -292,9 +293,9 @@ static const struct {
 
 /*
  * Returns what a policy needs of a drive, as bits (NEEDS_…). A victim policy is
- * of no use if the mapping says where each page goes, because such a mapping
- * frees blocks by merges. So each victim policy but the default needs a mapping
- * that may use any page.
+ * of no use if the mapping decides where each page goes, because such a mapping
+ * frees blocks by merges. So each victim policy except the default needs a
+ * mapping that may use any page.
  */
 static uint32_t needs_of(const ScarpPolicy *policy)
 {
@@ -324,8 +325,9 @@ static bool needs_met(const ScarpDrive *drive, const ScarpScheme *scheme,
 
 /*
  * Checks the scheme of a drive with ftl.paired_pages=pad, where GC fills the
- * cells of its last copy with pad pages. Policies that copy to other planes, or
- * to several planes in step, are refused: these planes would need pads, too.
+ * cells of its last copy with pads (pages without data). Policies that copy to
+ * other planes, or to several planes in step, are refused, because those planes
+ * would need pads, too.
  */
 static bool may_pad(const ScarpDrive *drive, const ScarpScheme *scheme,
                     GError **error)
@@ -422,7 +424,7 @@ void scarp_scheme_copy(ScarpScheme *scheme, ScarpDrive *drive,
         bool ok = !chosen[axis]->init ||
                   chosen[axis]->init(drive, scheme, NULL);
 
-        g_assert(ok); /* init succeeded before, on an equal drive */
+        g_assert(ok); /* init() succeeded before, on an equal drive */
     }
 }
 
@@ -445,7 +447,7 @@ void scarp_scheme_clear(ScarpScheme *scheme, ScarpDrive *drive)
     memset(scheme, 0, sizeof(*scheme));
 }
 
-/* True when both are of the same policies, with equal parameters. */
+/* True when both schemes have the same policies with equal parameters. */
 static bool equal_schemes(const ScarpScheme *a, const ScarpScheme *b)
 {
     const ScarpPolicy *chosen[AXIS__COUNT], *others[AXIS__COUNT];
@@ -463,8 +465,8 @@ static bool equal_schemes(const ScarpScheme *a, const ScarpScheme *b)
 }
 
 /*
- * Makes the scheme for the running drive. False, with *error set: there is no
- * such scheme, or a running drive cannot switch to it.
+ * Makes the scheme for the running drive. Returns false, with *error set, if
+ * there is no such scheme, or if a running drive cannot switch to it.
  */
 static bool running_scheme(ScarpScheme *scheme, ScarpDrive *drive,
                            const char *name, const char *params,
@@ -477,9 +479,10 @@ static bool running_scheme(ScarpScheme *scheme, ScarpDrive *drive,
         return true;
     }
     /*
-     * With early allocation a buffered unit has a plane at once. With late
-     * (dynamic) allocation it gets one only when its page is programmed. Units
-     * that wait in a running drive cannot be changed from one to the other.
+     * With early allocation a buffered unit gets its plane when it arrives.
+     * With late (dynamic) allocation it gets its plane only when its page is
+     * programmed. Units that wait in a running drive cannot change from one
+     * kind to the other.
      */
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
                 "scheme=%s: a running drive keeps its kind of write "
@@ -509,7 +512,7 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
         return false;
     }
     if (equal_schemes(&scheme, &drive->scheme)) {
-        /* The policies keep their states; only the name may differ. */
+        /* The policies keep their states; only the scheme's name may differ. */
         g_free(drive->scheme.name);
         drive->scheme.name = g_steal_pointer(&scheme.name);
         scheme.name = g_strdup(drive->scheme.name);
@@ -523,17 +526,17 @@ bool scarp_drive_set_scheme(ScarpDrive *drive, const char *name,
 #endif
     /*
      * Collections may wait until the old pacing grants them work. The new
-     * pacing would never do so, so these collections go on now.
+     * pacing would never grant it, so these collections go on now.
      */
     scarp_gc_release_due(drive);
     /*
-     * Let each die look for work now: the new policies may allow a command that
-     * the old ones held back, and the next event may be far away.
+     * Lets each die look for work now: the new policies may allow a command
+     * that the old policies held back, and the next event may be far away.
      */
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         scarp_nand_kick(drive, die);
     }
-    /* the old policy may have left slots free while commands wait */
+    /* the old policy may have left slots free while commands waited */
     scarp_flow_dispatch(drive);
     scarp_flow_work(drive);
     return true;
