@@ -1,5 +1,5 @@
 /*
- * Log-linear buckets: each power of two is split into 1 << bits buckets, so
+ * Log-linear buckets: each power of two is split into 1 << `bits` buckets, so
  * that all buckets have about the same relative width.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Number of buckets for all values of a uint64_t. */
+/* The number of buckets for all values of a uint64_t. */
 #define SCARP_BUCKETS(bits) ((64 - (bits)) << (bits))
 
 static inline uint32_t scarp_bucket_of(uint64_t value, int bits)

@@ -1,12 +1,12 @@
 /*
- * The record of a drive: what all of ftl/ may know of it, and, by value, the
- * state that each directory of ftl/ owns. Users of the library do not see this
- * record.
+ * The record of a drive: the facts that all of ftl/ may know of it, and, by
+ * value, the state that each directory of ftl/ owns. Users of the library do
+ * not see this record.
  *
- * desc, geo and scheme say how the drive is made. In stats each directory
+ * desc, geo and scheme say how the drive is made. In `stats` each directory
  * counts its own events. The state of a directory (a "room" in
- * docs/architecture.md, which has a picture of all) is private: the others call
- * the functions of its ops.h.
+ * docs/architecture.md, which has a picture of all rooms) is private: other
+ * directories call the functions of its ops.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -35,14 +35,14 @@
 struct ScarpDrive {
     const ScarpDescription desc;
     const ScarpGeometry geo;
-    const bool store_data; /* units have contents; false: as in a replay */
+    const bool store_data; /* units have contents; false in a replay */
     ScarpScheme scheme;
     ScarpObserver observer;
     /* the observer's callback at a power cut */
     void (*came_up)(void *opaque, const ScarpDrive *drive);
     void *came_up_opaque;
     ScarpStats stats;
-    ScarpSlcStats slc_stats; /* of a drive with an SLC cache */
+    ScarpSlcStats slc_stats; /* only with an SLC cache */
     ScarpCore core;
     ScarpStat stat;
     ScarpMedia media;

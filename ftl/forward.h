@@ -7,9 +7,9 @@
 #ifndef SCARP_FORWARD_H
 #define SCARP_FORWARD_H
 
-typedef struct ScarpCmdQueue ScarpCmdQueue; /* core: of NVMe commands */
-typedef struct ScarpFlashCmd ScarpFlashCmd; /* nand */
-typedef struct ScarpUnit ScarpUnit;         /* pack */
-typedef struct ScarpGcJob ScarpGcJob;       /* gc */
+typedef struct ScarpCmdQueue ScarpCmdQueue; /* core: a queue of NVMe commands */
+typedef struct ScarpFlashCmd ScarpFlashCmd; /* nand: a flash command */
+typedef struct ScarpUnit ScarpUnit;         /* pack: a unit in RAM */
+typedef struct ScarpGcJob ScarpGcJob;       /* gc: a collection or a merge */
 
 #endif /* SCARP_FORWARD_H */

@@ -1,9 +1,9 @@
 /*
- * Rare states of the engine, by name: one list, and a plain sentence for each
- * that says what the drive has just met.
+ * Rare states of the engine, by name. Each has a plain sentence that says what
+ * the drive has just met.
  *
  * The code calls scarp_mark() (core/mark.h) where it reaches such a state. Only
- * checked builds count; tests ask by scarp_mark_field() and scarp_mark_times()
+ * checked builds count. Tests ask by scarp_mark_field() and scarp_mark_times()
  * which states they have met.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

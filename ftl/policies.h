@@ -1,7 +1,8 @@
 /*
- * The policies' tables, for drive/scheme.c, which lists them, and for policies
- * that set a policy on another axis, too (ScarpPolicy.brings). Few files
- * include this header, so that a new policy compiles few files.
+ * The policies' tables, for drive/scheme.c, which lists all policies, and for
+ * policies that set a policy on a second axis, too (ScarpPolicy.brings). Few
+ * files include this header, so few files are compiled anew when a policy is
+ * added.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

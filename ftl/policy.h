@@ -1,9 +1,9 @@
 /*
- * Policies: what a scheme may choose, one table of functions for each axis.
+ * Policies: the choices of a scheme, each a table of functions for one axis.
  *
  * A policy is one table in a file of ftl/. policies.h declares the table, and
- * the list of drive/scheme.c names it. The policy's state (state_size bytes,
- * zeroed) and its parameters belong to the drive: two drives in one process
+ * the list in drive/scheme.c names it. The policy's state (state_size bytes,
+ * zeroed) and its parameters belong to the drive, so two drives in one process
  * share nothing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -21,7 +21,7 @@ typedef enum {
     AXIS_HIL,        /* the next command of the host queue */
     AXIS_ALLOCATION, /* the plane for data of the host */
     AXIS_VICTIM,
-    AXIS_PACING,     /* when collections start, and whose turn it is */
+    AXIS_PACING,     /* when collections start, and who goes next */
     AXIS_MULTIPLANE, /* which commands share a multi-plane command */
     AXIS_PLACEMENT,  /* the plane for relocated units */
     AXIS_AHEAD,      /* work before a collection is due */
@@ -38,8 +38,8 @@ typedef struct {
 
 /*
  * Needs of a policy, as bits of ScarpPolicy.needs. drive/scheme.c refuses a
- * scheme if the drive, or the scheme's choices on the other axes, do not meet a
- * need, and names that need.
+ * scheme if the drive, or the scheme's choice on another axis, does not meet a
+ * need. The error message names that need.
  */
 typedef enum {
     NEEDS_PLANES = 1 << 0,   /* dies of two or more planes */
@@ -50,8 +50,8 @@ typedef enum {
     NEEDS_PARITY = 1 << 5,   /* a drive with ftl.parity_width */
     NEEDS_NO_PARITY = 1 << 6, /* a drive without parity: units change dies */
     /*
-     * A unit may be in any page of its plane. Each victim policy but the
-     * default needs this without saying so.
+     * A unit may be in any page of its plane. Each victim policy except the
+     * default has this need even without the bit.
      */
     NEEDS_ANY_PAGE = 1 << 7,
     NEEDS_EARLY = 1 << 8,     /* a write's planes are known when it arrives */
@@ -63,7 +63,7 @@ typedef struct ScarpPolicy ScarpPolicy;
 struct ScarpPolicy {
     ScarpAxis axis;
     uint32_t needs; /* ScarpNeeds */
-    /* The policy that this one sets on another axis, or NULL. */
+    /* The policy that this policy sets on a second axis, or NULL. */
     const ScarpPolicy *brings;
     const char *name;
     const char *help;
@@ -72,17 +72,17 @@ struct ScarpPolicy {
     unsigned n_params;
     size_t state_size;
     /*
-     * init begins with a zeroed state (scheme->state[axis]) and the parameters
-     * set; the drive still has its old scheme. clear frees what the state owns.
-     * Each may be NULL.
+     * init() is called with a zeroed state (scheme->state[axis]) and the
+     * parameters set; the drive still has its old scheme. clear() frees what
+     * the state owns. Each of the two may be NULL.
      */
     bool (*init)(ScarpDrive *drive, ScarpScheme *scheme, GError **error);
     void (*clear)(ScarpDrive *drive, void *state);
     /*
-     * Visits (core/visit.h) the members of the state while the drive is at
-     * rest. A drive that starts from an image, with the same policy and
-     * parameters, then goes on as the saved drive would. NULL: the state begins
-     * anew.
+     * Saves or loads (core/visit.h) the members of the state while the drive is
+     * at rest. A drive that starts from an image, with the same policy and
+     * parameters, then goes on as the saved drive would. With NULL the state
+     * begins anew.
      */
     void (*persist)(ScarpDrive *drive, void *state, ScarpVisit *visit);
     /*
@@ -93,11 +93,11 @@ struct ScarpPolicy {
 };
 
 /*
- * A bound on starvation: how often younger commands may pass a command that
- * waits. Counting begins at since_ns; SCARP_TIME_NEVER: there is no bound. If n
- * older commands wait at that time, at most (n + 2) * most younger ones go
- * first: `most` for each of the n, for the command itself, and for the command
- * that has already begun.
+ * A bound on starvation: how often younger commands may go before a waiting
+ * command. Counting begins at since_ns; SCARP_TIME_NEVER: there is no bound. If
+ * n older commands wait at that time, at most (n + 2) * most younger commands
+ * go first: `most` for each of the n, for the command itself, and for the
+ * command that has already begun.
  */
 typedef struct {
     int64_t since_ns;
@@ -108,8 +108,8 @@ typedef struct {
     ScarpPolicy policy;
     /*
      * Returns the bound, enforced in checked builds, on how often commands such
-     * as `younger` may pass cmd. A flush that passes others is not counted.
-     * NULL: the policy promises no bound.
+     * as `younger` may go before cmd. A flush that goes before cmd is not
+     * counted. bound is NULL if the policy promises no bound.
      */
     ScarpHilBound (*bound)(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger);
@@ -117,13 +117,13 @@ typedef struct {
     void (*arrived)(ScarpDrive *drive, const ScarpCmd *cmd);
     /*
      * Called when a device slot is free. `waiting` has one command or more, the
-     * oldest first. Removes one of them (scarp_cmd_take()) and returns it. NULL
-     * leaves the slot free; the policy is asked again when a command arrives or
-     * ends, and after its timer. Of a command the policy may read op, address,
-     * deadline, stream and arrival. scarp_gc_cost_ns() tells what a plane's
-     * next collection would cost. The policy looks at the oldest
-     * controller.queue commands at most. A write that it marks as joined shares
-     * its slot and its page with the command that is picked next.
+     * oldest first. pick() removes one of these (scarp_cmd_take()) and returns
+     * it. It returns NULL to leave the slot free; the policy is asked again
+     * when a command arrives or ends, and after its timer. The policy may read
+     * a command's op, address, deadline, stream and arrival. scarp_gc_cost_ns()
+     * tells what a plane's next collection would cost. The policy looks at the
+     * oldest controller.queue commands at most. A write that it marks as joined
+     * shares its slot and its page with the command that is picked next.
      */
     ScarpCmd *(*pick)(ScarpDrive *drive, ScarpCmdQueue *waiting);
     /*
@@ -139,8 +139,8 @@ typedef struct {
     ScarpPolicy policy;
     /*
      * Returns the plane for a page of the host's data. If `early` is true, the
-     * plane depends on lpn alone, and is asked for when each unit arrives.
-     * Otherwise it is asked for when the page is complete, and lpn is
+     * plane depends on lpn alone, and plane() is called when each unit arrives.
+     * Otherwise plane() is called when the page is complete, and lpn is
      * SCARP_NONE.
      */
     bool early;
@@ -157,15 +157,16 @@ typedef struct {
 } ScarpVictimOps;
 
 /*
- * The answer of a pacing: whose command goes next at a die. If reads have
- * passed a command that depends on a collection as often as they may, flow
- * takes TURN_HOST as TURN_GC (flow/pick.c).
+ * The answer of a pacing: whether the host's or a collection's command goes
+ * next at a die. If a waiter depends on a collection, and reads have gone
+ * before it as often as they may, flow takes TURN_HOST as TURN_GC
+ * (flow/pick.c).
  */
 typedef enum {
     TURN_HOST, /* the host's; a collection's if no other can run */
-    TURN_GC,   /* a collection's; the host's if no other can run */
+    TURN_GC,   /* a collection's; the host's if collections have none */
     /*
-     * a collection's command; the host's only when the die's collections have
+     * a collection's command; the host's only after the die's collections have
      * ended
      */
     TURN_HELD,
@@ -176,29 +177,31 @@ typedef struct {
     bool instant; /* collections take no time */
     /*
      * Called before the die chooses its next command: starts collections that
-     * are due. A collection that frees a page for a waiting program must run to
-     * its end without waiting for a grant.
+     * are due. If a collection frees a page for a waiting program, it must run
+     * to its end without waiting for a grant (the pacing's permission).
      */
     void (*check)(ScarpDrive *drive, uint32_t die);
     /*
-     * Called while a collection runs at the die, or has commands there: returns
-     * whose command goes next. Must not return TURN_HOST if a program has no
-     * page in a plane of the die until the collection has gone on: reads, and
-     * programs of other planes, could pass that program for ever.
-     * scarp_gc_is_urgent(), with a floor of 1 or more, is true of such a plane.
+     * Called while a collection runs at the die, or has commands there. Returns
+     * whose command goes next. It must not return TURN_HOST if a program has no
+     * page in a plane of the die until the collection has gone on: otherwise
+     * reads, and programs of other planes, could go before that program for
+     * ever. scarp_gc_is_urgent(), with a floor of 1 or more, is true of such a
+     * plane.
      */
     ScarpTurn (*turn)(ScarpDrive *drive, uint32_t die);
     /*
-     * Called when a collection has been chosen. May be NULL, as all below may.
+     * Called when a collection has been chosen. This function, and each
+     * function below, may be NULL.
      */
     void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc);
-    /* Called when a command of the host has ended at the die. */
+    /* Called when a flash command of the host has ended at the die. */
     void (*host_done)(ScarpDrive *drive, uint32_t die,
                       const ScarpFlashCmd *cmd);
     void (*gc_done)(ScarpDrive *drive, ScarpGcJob *gc);
     /*
-     * Called when a page of the job begins to move: one of its moves_left is
-     * used.
+     * Called when a page of the job begins to move, which uses one of its
+     * moves_left.
      */
     void (*gc_moves)(ScarpDrive *drive, ScarpGcJob *gc);
     /* True when the die may collect ahead of time now. */
@@ -207,10 +210,10 @@ typedef struct {
 
 typedef struct {
     ScarpPolicy policy;
-    bool joins_gc; /* a command of the host may run with one of GC's */
+    bool joins_gc; /* commands of the host may run together with GC's */
     /*
-     * True when mate may run together with lead. The caller has checked that
-     * mate is of another plane of the die, and of the same kind and page
+     * True when `mate` may run together with `lead`. The caller has checked
+     * that `mate` is of another plane of the die, and of the same kind and page
      * offset.
      */
     bool (*may)(const ScarpDrive *drive, const ScarpFlashCmd *lead,
@@ -218,18 +221,19 @@ typedef struct {
     /*
      * True when `lead`, a program that is about to start, must go to its
      * plane's aligned block, because a mate can run together with it there.
-     * NULL: planes have no aligned blocks.
+     * aligned is NULL if planes have no aligned blocks.
      */
     bool (*aligned)(const ScarpDrive *drive, const ScarpFlashCmd *lead);
 } ScarpMultiplaneOps;
 
 typedef struct {
     ScarpPolicy policy;
-    /* Number of a victim's pages that are being moved at once, at most. */
+    /* How many of a victim's pages may be between read and program at once. */
     uint32_t window;
     bool copyback; /* a page whose units are all valid is not transferred */
     /*
-     * Returns the plane for a relocated unit. NULL: units stay in their planes.
+     * Returns the plane for a relocated unit. plane is NULL if units stay in
+     * their planes.
      */
     uint32_t (*plane)(ScarpDrive *drive, const ScarpGcJob *gc, uint32_t lpn);
     void (*host_write)(ScarpDrive *drive, uint32_t lpn); /* may be NULL */
@@ -248,15 +252,16 @@ typedef struct {
 typedef struct {
     ScarpPolicy policy;
     /*
-     * Called before a read of the host, of one unit, is queued at its die.
-     * True: the policy serves the read. May be NULL, as gc_start may.
+     * Called before a read of one unit for the host is queued at its die.
+     * Returns true if the policy serves the read. serve and gc_start may be
+     * NULL.
      */
     bool (*serve)(ScarpDrive *drive, ScarpFlashCmd *cmd);
     void (*gc_start)(ScarpDrive *drive, ScarpGcJob *gc); /* gc was chosen */
 } ScarpRedundancyOps;
 
 struct ScarpScheme {
-    char *name; /* as asked for */
+    char *name; /* as the user asked for it */
     const ScarpHilOps *hil;
     const ScarpAllocOps *alloc;
     const ScarpVictimOps *victim;
@@ -267,7 +272,7 @@ struct ScarpScheme {
     const ScarpRedundancyOps *redundancy;
     void *state[AXIS__COUNT];
     uint64_t *param[AXIS__COUNT]; /* in the order of policy.params */
-    uint32_t given[AXIS__COUNT];  /* bits: parameters that the user gave */
+    uint32_t given[AXIS__COUNT];  /* bits: the parameters that the user gave */
 };
 
 /* Functions of drive/scheme.c. */

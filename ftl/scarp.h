@@ -41,9 +41,9 @@
 #include <stdint.h>
 
 /*
- * The version of all of Scarp. Every other place takes it from here. It has
- * three numbers, of seven characters together at most, because the log page has
- * room for so many.
+ * The version of all of Scarp. Every other place takes the version from here.
+ * It has three numbers, together at most seven characters long, because the log
+ * page has room for so many.
  */
 #define SCARP_VERSION "1.1.0"
 /*
@@ -59,7 +59,7 @@ const char *scarp_version(void);
 
 #define SCARP_SECTOR_BYTES 512u
 #define SCARP_TIME_NEVER INT64_MAX
-#define SCARP_TIME_LAST (INT64_MAX / 8) /* 36 years: no event is later */
+#define SCARP_TIME_LAST (INT64_MAX / 8) /* 36 years: no event comes later */
 
 /* ---- Errors ----------------------------------------------------------- */
 
@@ -80,12 +80,12 @@ typedef enum {
     SCARP_OP_WRITE,
     SCARP_OP_WRITE_ZEROES, /* whole units are unmapped, the rest written */
     SCARP_OP_DEALLOCATE,   /* whole units are unmapped, the rest ignored */
-    /* Ends when every write whose data had arrived before is on flash. */
+    /* Ends when every write whose data arrived before the flush is on flash. */
     SCARP_OP_FLUSH,
     SCARP_OP__COUNT
 } ScarpOp;
 
-/* Why a flash command was made, or space is needed. */
+/* The reason for a flash command, or for a need of space. */
 typedef enum {
     SCARP_ORIGIN_HOST,
     SCARP_ORIGIN_GC,
@@ -104,8 +104,8 @@ typedef enum {
     SCARP_CAUSE_HOST_QUEUE,       /* no free slot, or others were picked */
     SCARP_CAUSE_BUFFER_FULL,      /* no room in the write buffer */
     SCARP_CAUSE_ORDER,            /* waits for data: to fill a page, to flush */
-    SCARP_CAUSE_DIE_HOST_READ,    /* die busy with another host read */
-    SCARP_CAUSE_DIE_HOST_PROGRAM, /* die busy with another host program */
+    SCARP_CAUSE_DIE_HOST_READ,    /* die busy with another command's read */
+    SCARP_CAUSE_DIE_HOST_PROGRAM, /* die busy with another command's program */
     SCARP_CAUSE_DIE_GC_READ,
     SCARP_CAUSE_DIE_GC_PROGRAM,
     SCARP_CAUSE_DIE_ERASE,
@@ -158,9 +158,9 @@ struct ScarpCmd {
     uint32_t nsid;         /* for logs only */
     uint64_t offset_bytes; /* on the drive; multiple of SCARP_SECTOR_BYTES */
     uint64_t length_bytes; /* a multiple, too; 0: flush, verify */
-    int64_t deadline_ns;   /* absolute; SCARP_TIME_NEVER when none */
+    int64_t deadline_ns;   /* deadline, absolute; SCARP_TIME_NEVER: none */
     /*
-     * Read: the engine fills the memory before the completion. Write:
+     * Read: the engine fills this memory before the completion. Write:
      * length_bytes of data, which the engine copies when the data has crossed
      * the host link. NULL: nobody wants the data (replay, verify); timing and
      * mapping are the same.
@@ -176,13 +176,13 @@ struct ScarpCmd {
 
     /* Private to the engine. */
     uint64_t seq;
-    uint64_t next_byte; /* of a write that waits for the buffer */
+    uint64_t next_byte; /* of a write that waits for room in the buffer */
     uint64_t order;     /* flush: writes whose data arrived before */
     uint32_t record;    /* of the host-queue policy */
-    bool joined;        /* write: the next one fills the rest of its page */
+    bool joined;        /* write: the next write fills the rest of its page */
     uint32_t units_left;
     uint32_t passes_left; /* checked builds: hil/starves.c */
-    int64_t mark_ns; /* causes are known until then */
+    int64_t mark_ns; /* time up to which the causes are known */
     int64_t due_ns;  /* end of its pipeline stage */
     ScarpCmd *next;
 };
@@ -192,8 +192,8 @@ struct ScarpCmd {
 typedef struct {
     /*
      * Path of a drive description (GKeyFile; see devices/ and docs/model.md).
-     * Unknown groups and keys are errors. It may be NULL if there is an image:
-     * the drive is then described as the saved one was.
+     * Unknown groups and keys are errors. NULL is allowed with an image: the
+     * drive then has the description of the saved drive.
      */
     const char *description_path;
     /*
@@ -209,7 +209,7 @@ typedef struct {
      */
     const char *overrides;
     uint64_t seed;
-    bool store_data; /* keep the contents of units; false: as in a replay */
+    bool store_data; /* store the contents of units; false: as in a replay */
     /*
      * Path of an image (scarp_save()) from which the drive starts, or NULL. The
      * drive must have the image's geometry, mapping unit, reserve and bad
@@ -221,12 +221,13 @@ typedef struct {
 } ScarpConfig;
 
 /*
- * Makes a drive at time 0. The config may be freed afterwards. NULL, with
- * *error set: its line names the key and what is allowed. A drive takes 2 to 3
- * MiB of memory for each GiB of flash, and the size of the data that it stores.
+ * Makes a drive at time 0. The config may be freed afterwards. Returns NULL,
+ * with *error set, if that fails: the error's line names the key and what is
+ * allowed. A drive takes 2 to 3 MiB of memory for each GiB of flash, and the
+ * size of the data that it stores.
  */
 ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error);
-/* Frees the drive. Commands under way are forgotten; their owners keep them. */
+/* Frees the drive. Commands under way are forgotten, and stay their owners'. */
 void scarp_drive_free(ScarpDrive *drive);
 
 /* Returns the bytes that the host may address. */
@@ -245,8 +246,8 @@ uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive);
  */
 int64_t scarp_drive_deadline_ns(const ScarpDrive *drive, ScarpAccess access);
 /*
- * Returns the bytes of the largest program: a page, or a page in each plane of
- * a die.
+ * Returns the bytes of the largest program command: a page, or, with
+ * multi-plane commands, a page in each plane of a die.
  */
 uint32_t scarp_drive_program_bytes(const ScarpDrive *drive);
 /*
@@ -269,27 +270,27 @@ const char *scarp_drive_scheme(const ScarpDrive *drive);
  * at the time of the last scarp_run(). The time of the next event may change,
  * and commands may have completed, so call scarp_reap(). If the drive has the
  * same choices with equal parameters already, its policies keep their states.
- * False, with *error set: nothing has changed.
+ * Returns false, with *error set, if nothing has changed.
  */
 bool scarp_drive_set_scheme(ScarpDrive *drive, const char *scheme,
                             const char *params, GError **error);
 /*
- * True when scarp_drive_set_scheme() would switch to the scheme. False, with
- * *error set: it would refuse. Nothing changes in either case.
+ * True when scarp_drive_set_scheme() would switch to the scheme. Returns false,
+ * with *error set, if it would refuse. Nothing changes in either case.
  */
 bool scarp_drive_may_set_scheme(ScarpDrive *drive, const char *scheme,
                                 const char *params, GError **error);
 
 /*
- * Returns a list of the schemes: name, axis and source of each, what it needs
- * of the drive, and each parameter with its default, range and unit. Free it
- * with g_free().
+ * Returns a list of the schemes: the name, axis and source of each scheme, what
+ * it needs of the drive, and each parameter with its default, range and unit.
+ * Free it with g_free().
  */
 char *scarp_schemes_text(void);
 
 /*
- * Returns a list of the values of ftl.mapping, with the schemes that go with
- * each. Free it with g_free().
+ * Returns a list of the values of ftl.mapping, with the schemes for each value.
+ * Free it with g_free().
  */
 char *scarp_mappings_text(void);
 
@@ -301,27 +302,27 @@ char *scarp_keys_text(void);
 
 /*
  * Tells the engine that a read or write at offset_bytes comes soon. The engine
- * prefetches entries of its tables; nothing else changes.
+ * prefetches entries of its tables, and changes nothing.
  */
 void scarp_expect(const ScarpDrive *drive, uint64_t offset_bytes);
 
 /*
  * Allocates memory for a unit that will be written later. A caller that has
  * time calls this ahead, so that no write waits for the host's allocator.
- * False: the stock is full (4096 units), or the drive stores no data, and
- * nothing was done.
+ * Returns false, and allocates nothing, if the stock is full (4096 units), or
+ * if the drive stores no data.
  */
 bool scarp_stock_memory(ScarpDrive *drive);
 
 /*
  * Submits cmd at now_ns, which must not be before scarp_now_ns(). Events up to
  * now_ns happen first. The caller has checked that the range is on the drive
- * and has whole sectors. Until scarp_reap() returns cmd, the engine has cmd and
- * its data.
+ * and has whole sectors. The engine uses cmd and its data until scarp_reap()
+ * returns cmd.
  */
 void scarp_submit(ScarpDrive *drive, ScarpCmd *cmd, int64_t now_ns);
 
-/* Returns the drive's time: of the last event or call. */
+/* Returns the drive's time, which is that of the last event or call. */
 int64_t scarp_now_ns(const ScarpDrive *drive);
 
 /* Returns the time of the next event; SCARP_TIME_NEVER: there is none. */
@@ -339,8 +340,8 @@ int64_t scarp_next_event_ns(const ScarpDrive *drive);
  * command. Returns the number of planes that began.
  *
  * scarp_hold_collections(): until until_ns no collection begins by itself,
- * except in a plane that is down to its last free block. Running collections go
- * on, and scarp_collect_now() is obeyed. A time in the past ends the hold.
+ * except in a plane with one free block left. Running collections go on, and
+ * scarp_collect_now() is obeyed. A time in the past ends the hold.
  */
 uint32_t scarp_collect_now(ScarpDrive *drive, uint32_t free_blocks);
 /*
@@ -360,8 +361,9 @@ void scarp_run(ScarpDrive *drive, int64_t now_ns);
 
 /*
  * Processes events as scarp_run() does, but stops at the time at which a
- * command completes. True: a command has completed. False: no event is left up
- * to limit_ns; the drive's time is then that of the last event.
+ * command completes. Returns true if a command has completed. Returns false if
+ * no event is left up to limit_ns; the drive's time is then that of the last
+ * event.
  */
 bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns);
 
@@ -374,11 +376,12 @@ ScarpCmd *scarp_reap(ScarpDrive *drive);
 
 /*
  * Brings the drive to a used state without simulating time. It writes
- * utilisation_permille thousandths of the logical units one after the other;
- * then, with the pattern "random", it overwrites overwrite_permille thousandths
- * of them at random. The pattern "sequential" has no overwrites. Only a drive
- * that has processed nothing may be aged. False, with *error set: the drive has
- * processed something, or a value is not allowed.
+ * utilisation_permille thousandths of the logical units one after the other.
+ * Then, with the pattern "random", it overwrites overwrite_permille thousandths
+ * of these units at random. The pattern "sequential" has no overwrites. Only a
+ * drive that has processed nothing may be aged. scarp_age() returns false, with
+ * *error set, if the drive has processed something, or if a value is not
+ * allowed.
  */
 typedef struct {
     uint32_t utilisation_permille;
@@ -394,22 +397,22 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error);
 
 /*
  * True when nothing is under way: every accepted command has completed, and no
- * die is busy. False: *error says what is outstanding.
+ * die is busy. Otherwise *error says what is outstanding.
  */
 bool scarp_quiescent(const ScarpDrive *drive, GError **error);
 
 /*
- * Brings the drive to rest: buffered data is written, collections that run end,
- * and every event happens, however late. scarp_now_ns() moves on. False, with
- * *error set: something never ends.
+ * Brings the drive to rest: buffered data is written, running collections end,
+ * and every event happens, however late. scarp_now_ns() moves on. Returns
+ * false, with *error set, if something never ends.
  */
 bool scarp_drain(ScarpDrive *drive, GError **error);
 
 /*
  * Writes the state of a drive at rest (scarp_drain()) to a file, from which
  * another drive can start (ScarpConfig.image_path). docs/images.md has the
- * layout. The drive is unchanged. False, with *error set: the file at path is
- * as it was.
+ * layout. The drive is unchanged. Returns false, with *error set, if that
+ * fails; the file at `path` is then as it was.
  */
 bool scarp_save(ScarpDrive *drive, const char *path, GError **error);
 
@@ -419,14 +422,16 @@ bool scarp_save(ScarpDrive *drive, const char *path, GError **error);
  * free them. Completed commands must be reaped before, or are forgotten, too.
  * Returns the drive that comes up, which the caller uses from now on; `drive`
  * is freed. Time, statistics, scheme and observer go on. The new drive contains
- * what the cells, and the energy, of the old one have kept (docs/powercut.md).
+ * what the cells of the old drive, and its stored energy, have kept
+ * (docs/powercut.md).
  *
- * Until it is ready the new drive accepts commands, but begins none. NULL, with
- * *error set: the drive has no nand.power_cuts, and is unchanged.
+ * Until it is ready the new drive accepts commands, but begins none of them.
+ * Returns NULL, with *error set, if the drive has no nand.power_cuts; it is
+ * then unchanged.
  */
 ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error);
 /*
- * True when the drive has recovered from its last power cut, if there was one.
+ * True when the drive has recovered from its last power cut, or has had none.
  */
 bool scarp_is_ready(const ScarpDrive *drive);
 
@@ -434,7 +439,7 @@ bool scarp_is_ready(const ScarpDrive *drive);
 typedef enum {
     SCARP_MERGE_NONE, /* no merge: a collection of a victim, or nothing */
     SCARP_MERGE_SWITCH,  /* a log block becomes the data block as it is */
-    SCARP_MERGE_PARTIAL, /* as SWITCH, after the missing pages are copied */
+    SCARP_MERGE_PARTIAL, /* as SWITCH, after copies of the missing pages */
     SCARP_MERGE_FULL,    /* valid pages are copied into a free block */
     SCARP_MERGE_ERASE,   /* the block has no valid page */
     SCARP_MERGE__COUNT
@@ -442,7 +447,8 @@ typedef enum {
 
 /*
  * Work under way at this moment, as a power cut would meet it. Tests of power
- * cuts compare moments by it, to see that they have tried each kind of moment.
+ * cuts compare moments by this record, to see that they have tried each kind of
+ * moment.
  */
 typedef struct {
     /* flash commands whose array works, by kind */
@@ -465,33 +471,37 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what);
 /*
  * Called when the host is about to take the power away: the drive comes to rest
  * as by scarp_drain(), and writes its tables. Until the next write, recovery
- * reads only these tables. False, with *error set: something never ends.
+ * reads only these tables. Returns false, with *error set, if something never
+ * ends.
  */
 bool scarp_shut_down(ScarpDrive *drive, GError **error);
 /*
- * Returns the longest time of a recovery after a power cut at any moment.
- * SCARP_TIME_LAST: it takes so long, or longer.
+ * Returns the longest time that a recovery can take after a power cut at any
+ * moment. SCARP_TIME_LAST: so long, or longer.
  */
 int64_t scarp_recovery_bound_ns(const ScarpDrive *drive);
 
 /*
- * Copies what a read of the range would return now to out, without taking time.
- * offset_bytes and length_bytes are multiples of a sector. The drive must be
- * ready, and store data.
+ * Copies the bytes that a read of the range would return now to `out`, without
+ * taking time. offset_bytes and length_bytes are multiples of a sector. The
+ * drive must be ready, and store data.
  */
 void scarp_peek(const ScarpDrive *drive, uint64_t offset_bytes,
                 uint64_t length_bytes, void *out);
 
 /*
  * Checks every invariant of the tables, in time linear in the drive's size:
- * valid + invalid + free = all, forward and reverse map agree, buckets have
- * their blocks. Checked builds (SCARP_CHECKED) do this after every event, and
- * after one event in seven once 2^24 units have been checked. False, with
- * *error set: the engine has a fault, and the line names the table.
+ * valid + invalid + free = all, the forward and reverse map agree, each bucket
+ * has its blocks. Checked builds (SCARP_CHECKED) do this after every event, and
+ * after one event in seven once 2^24 units have been checked. Returns false,
+ * with *error set, if the engine has a fault; the line names the table.
  */
 bool scarp_check(const ScarpDrive *drive, GError **error);
 
-/* True when every unit that the range touches is mapped or being written. */
+/*
+ * True when every unit that the range touches is mapped or buffered for
+ * writing.
+ */
 bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
                      uint64_t length_bytes);
 
@@ -541,12 +551,12 @@ typedef struct {
     uint64_t wear_runs;             /* victims taken to level wear */
     uint64_t bad_blocks;            /* bad blocks at present */
     uint64_t gc_window_ns;          /* plane time of dies that collect */
-    /* part of gc_window_ns: host commands on other planes */
+    /* part of gc_window_ns: host commands on the other planes */
     uint64_t gc_shared_ns;
     uint64_t gc_fallback_units;     /* not placed where the scheme wanted */
     uint64_t parity_page_programs;
     uint64_t parity_page_reads; /* pages read to make parity */
-    uint64_t reconstructed_reads;   /* served by the rest of their stripe */
+    uint64_t reconstructed_reads;   /* by the other pages of their stripe */
     uint64_t reconstruction_page_reads; /* pages read for these reads */
     /* reads that waited for their die instead */
     uint64_t reconstruction_refusals;
@@ -561,7 +571,7 @@ typedef struct {
     uint64_t map_page_reads;        /* translation units read */
     uint64_t map_page_programs;     /* pages of translation units */
     uint64_t map_written_units;     /* translation units in these pages */
-    uint64_t map_ram_bytes; /* of the modelled controller */
+    uint64_t map_ram_bytes; /* RAM of the modelled controller for the mapping */
     uint64_t missed_reads;          /* completed after their deadlines */
     uint64_t missed_writes;
     uint64_t missed_others;
@@ -576,14 +586,14 @@ typedef struct {
     uint64_t aggregated_writes;     /* that joined another write's page */
     uint64_t power_cuts;            /* nand.power_cuts */
     uint64_t cut_cmds;              /* commands forgotten by power cuts */
-    uint64_t torn_pages; /* unreadable after power cuts */
-    uint64_t saved_units;           /* of the buffer, by controller.plp_bytes */
+    uint64_t torn_pages; /* pages unreadable after power cuts */
+    uint64_t saved_units;           /* units saved by controller.plp_bytes */
     uint64_t recovery_ns;           /* until the drive was ready again */
     uint64_t recovery_page_reads;
     uint64_t recovery_page_programs;
     uint64_t backup_page_programs;  /* copies for ftl.paired_pages=backup */
-    uint64_t pair_pad_pages; /* without data: paired_pages=pad */
-    uint64_t checkpoints; /* whole ones: ftl.checkpoint_pages */
+    uint64_t pair_pad_pages; /* pages without data: ftl.paired_pages=pad */
+    uint64_t checkpoints; /* complete checkpoints: ftl.checkpoint_pages */
 } ScarpStats;
 
 typedef struct {
@@ -593,38 +603,41 @@ typedef struct {
 } ScarpStatField;
 
 /*
- * Statistics of an SLC cache (group slc of the description). Only for drives
- * with such a cache does scarp_stats_json() have them, by these names.
+ * Statistics of an SLC cache (group slc of the description). scarp_stats_json()
+ * has them, by these names, for drives with an SLC cache only.
  */
 typedef struct {
     uint64_t slc_page_programs;    /* pages of the host, into the cache */
     uint64_t direct_page_programs; /* pages of the host, past it */
     uint64_t folded_units;         /* moved from the cache to the real cells */
-    uint64_t slc_erases;           /* those of ScarpStats.erases in SLC mode */
+    uint64_t slc_erases;           /* erases of blocks in SLC mode */
     uint64_t slc_blocks;           /* blocks in SLC mode with pages, now */
 } ScarpSlcStats;
-/* Returns the counters of the drive's SLC cache; NULL: it has none. */
+/*
+ * Returns the counters of the drive's SLC cache. NULL: the drive has no SLC
+ * cache.
+ */
 const ScarpSlcStats *scarp_slc_stats(const ScarpDrive *drive);
 
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
 /*
- * Returns the counters of the drive. They change while the drive runs; a copy
- * of them does not.
+ * Returns the counters of the drive, which change while the drive runs. A copy
+ * of the record does not change.
  */
 const ScarpStats *scarp_stats(const ScarpDrive *drive);
 /*
- * Return the bytes of all pages that were programmed, and of all blocks that
- * were erased, for any reason.
+ * Return the bytes of all pages that were programmed, and the bytes of all
+ * blocks that were erased, for any reason.
  */
 uint64_t scarp_media_written_bytes(const ScarpDrive *drive);
 uint64_t scarp_media_erased_bytes(const ScarpDrive *drive);
 /*
- * Health. scarp_spare_percent(): how many blocks may still go bad, in percent
- * of those that could go bad at first, in the plane with the lowest percentage.
- * scarp_used_percent(): mean erases of a block, in percent of
- * nand.endurance_erases; 0 if that key is 0. Each call looks at all planes or
- * blocks, so call it rarely.
+ * Health. scarp_spare_percent() returns how many blocks may still go bad, in
+ * percent of those that could go bad at first, in the plane with the lowest
+ * percentage. scarp_used_percent() returns the mean erases of a block, in
+ * percent of nand.endurance_erases, or 0 if that key is 0. Each call looks at
+ * all planes or blocks, so call it rarely.
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive);
 uint32_t scarp_used_percent(const ScarpDrive *drive);
@@ -636,14 +649,14 @@ uint32_t scarp_used_percent(const ScarpDrive *drive);
 void scarp_stats_reset(ScarpDrive *drive);
 /*
  * Latencies of reads (SCARP_OP_READ) and writes (SCARP_OP_WRITE) that were
- * submitted since the last reset, and the causes of the slowest. Quantiles are
- * by nearest rank, and rounded up within a bucket of at most 1/128 of the
- * latency.
+ * submitted since the last reset, and the causes of the slowest commands.
+ * Quantiles are by nearest rank, and rounded up within a bucket of at most
+ * 1/128 of the latency.
  */
 uint64_t scarp_latency_count(const ScarpDrive *drive, ScarpOp op);
 /*
- * Returns the latency that `permillion` of a million commands do not exceed; 0:
- * there are no commands.
+ * Returns the latency that `permillion` of a million commands do not exceed.
+ * Returns 0 if there are no commands.
  */
 uint64_t scarp_latency_ns(const ScarpDrive *drive, ScarpOp op,
                           uint32_t permillion);
@@ -653,7 +666,7 @@ typedef struct {
     uint64_t at_least_ns; /* their least latency, to within 1/128 */
     /*
      * Sums over these commands. The bucket (1/16 wide) in which the boundary
-     * lies adds only its share.
+     * lies contributes only its share.
      */
     uint64_t cause_ns[SCARP_CAUSE__COUNT];
 } ScarpTail;
@@ -661,14 +674,14 @@ void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
                         uint32_t permillion, ScarpTail *tail);
 
 /*
- * Quantiles of each latency in the log page and JSON, in permillion from the
- * fast end.
+ * Quantiles of each latency in the log page and in JSON, in permillion, counted
+ * from the fastest command.
  */
 #define SCARP_LATENCY_POINTS { 500000, 900000, 950000, 990000, 999000, 999900 }
 #define SCARP_LATENCY_POINT_COUNT 6
 /*
- * Tails of each latency in the log page and JSON, in permillion from the slow
- * end.
+ * Tails of each latency in the log page and in JSON, in permillion, counted
+ * from the slowest command.
  */
 #define SCARP_LATENCY_TAILS { 10000, 1000, 100 }
 #define SCARP_LATENCY_TAIL_COUNT 3
@@ -702,8 +715,8 @@ size_t scarp_stats_log_page(const ScarpDrive *drive, int64_t now_ns, void *buf,
 
 /*
  * Rare states (ftl/marks.h), for tests that must meet them. Checked builds
- * count how often a drive has been in each since it was made. Other builds have
- * no marks: scarp_mark_count() is 0.
+ * count how often a drive has been in each of these states since it was made.
+ * Other builds have no marks: scarp_mark_count() is 0.
  */
 typedef struct {
     const char *name;
@@ -717,8 +730,8 @@ uint64_t scarp_mark_times(const ScarpDrive *drive, unsigned index);
 /* ---- Observers -------------------------------------------------------- */
 
 /*
- * A collection that has ended. begin_ns is when its first flash command began,
- * and end_ns when its last one ended.
+ * A collection that has ended. begin_ns is the begin of its first flash
+ * command, and end_ns the end of its last.
  */
 typedef struct {
     int64_t begin_ns;
@@ -727,7 +740,7 @@ typedef struct {
     uint32_t plane; /* drive-wide index */
     uint32_t victim_block; /* in the plane */
     uint32_t moved_units;
-    ScarpOrigin origin; /* GC; or PREMIGRATE: pages moved ahead, no erase */
+    ScarpOrigin origin; /* GC, or PREMIGRATE: pages moved ahead, no erase */
     ScarpMergeKind merge;
 } ScarpGcRun;
 
@@ -739,28 +752,28 @@ typedef enum {
 } ScarpFlashKind;
 
 /*
- * The phases of a flash command, in their order, by what the command occupies.
+ * The phases of a flash command, in their order, with what each phase occupies.
  */
 typedef enum {
     SCARP_PHASE_IN,    /* the channel: command and address, data of a program */
-    SCARP_PHASE_ARRAY, /* the plane's cells; again after each suspend */
+    SCARP_PHASE_ARRAY, /* the plane's cells; a new phase after each suspend */
     SCARP_PHASE_OUT,   /* the channel: data of a read */
 } ScarpFlashPhase;
 
 /*
- * A phase of a flash command on one plane. Observers are told when it has
- * ended.
+ * A phase of a flash command on one plane. Observers are told when the phase
+ * has ended.
  */
 typedef struct {
     int64_t begin_ns;
-    /* IN, OUT: reported earlier, when the channel is granted */
+    /* IN, OUT: already known when the channel is granted */
     int64_t end_ns;
     /*
-     * ScarpCmd.seq of the host's commands that the flash command serves. Valid
-     * during the call.
+     * ScarpCmd.seq of the host's commands that the flash command serves. The
+     * array is valid during the call.
      */
     const uint64_t *cmd_seqs;
-    uint32_t n_cmds;   /* 0: it serves no command of the host */
+    uint32_t n_cmds;   /* 0: the flash command serves no command of the host */
     uint32_t die;      /* drive-wide index */
     uint32_t plane;    /* drive-wide index */
     uint32_t channel;
@@ -778,16 +791,16 @@ typedef struct {
  */
 typedef struct {
     int64_t time_ns;
-    uint64_t cmd_seq;  /* ScarpCmd.seq of that command */
+    uint64_t cmd_seq;  /* ScarpCmd.seq of the command with the slack */
     uint32_t plane;    /* drive-wide index */
     uint32_t segments; /* pages that are read and programmed */
     uint32_t erases;
 } ScarpGcGrant;
 
 /*
- * Callbacks, each of which may be NULL. They are called in the thread of the
- * call that makes something happen. Their arguments are valid during the
- * callback. Callbacks may ask the drive, but not change it.
+ * Callbacks, each of which may be NULL. They run in the thread of the call that
+ * makes something happen. Their arguments are valid during the callback. A
+ * callback may ask the drive, but must not change it.
  */
 typedef struct {
     void (*cmd_done)(void *opaque, const ScarpCmd *cmd);
@@ -798,13 +811,14 @@ typedef struct {
 } ScarpObserver;
 
 /*
- * Sets the observer, whose struct is copied. A second one replaces the first.
+ * Sets the observer, whose struct is copied. A second call replaces the first
+ * observer.
  */
 void scarp_set_observer(ScarpDrive *drive, const ScarpObserver *observer);
 /*
  * Sets a callback for an observer that also asks the drive. scarp_power_cut()
- * calls it with the drive that comes up, before that drive is observed. NULL:
- * no callback.
+ * calls it with the drive that comes up, before that drive is observed. NULL
+ * removes the callback.
  */
 void scarp_on_power_cut(ScarpDrive *drive,
                         void (*came_up)(void *opaque, const ScarpDrive *drive),

@@ -1,13 +1,13 @@
 /*
- * Timeline: what a drive does, as a trace that Perfetto shows.
+ * Timeline: a drive's activity, as a trace that Perfetto shows.
  *
  * A timeline is an observer that writes commands, flash commands and
  * collections in Perfetto's protobuf format (Trace, TracePacket, TrackEvent),
  * which ui.perfetto.dev opens and trace_processor queries. Each channel has a
  * track with its transfers. Each plane has a track with its array times, and a
- * track with its collections. Commands have as many tracks as commands were in
- * flight at once. Flows lead from a command through the flash commands that
- * served it.
+ * track with its collections. NVMe commands have as many tracks as commands
+ * were in flight at once. Flows lead from a command through the flash commands
+ * that served it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,21 +18,21 @@
 
 typedef struct ScarpTimeline ScarpTimeline;
 
-/* Takes the trace piece by piece, some KiB at a time. */
+/* Takes the bytes of the trace piece by piece, some KiB at a time. */
 typedef void (*ScarpTimelineSink)(void *opaque, const void *bytes, size_t n);
 
 /*
- * Makes a timeline of all that begins at from_ns or later, and before to_ns, in
- * the drive's time. While the drive is observed, it must not outlive its
- * timeline.
+ * Makes a timeline of everything that begins at from_ns or later, and before
+ * to_ns, in the drive's time. The timeline must live as long as the drive is
+ * observed.
  */
 ScarpTimeline *scarp_timeline_new(const ScarpDrive *drive, int64_t from_ns,
                                   int64_t to_ns, ScarpTimelineSink sink,
                                   void *opaque);
 /*
  * Makes the timeline one of several in a file. Called before anything is
- * observed. number: the timeline's own, from 0 on. Its tracks lie below a track
- * of this name.
+ * observed. `number` is the timeline's own, from 0 on. Its tracks lie below a
+ * track with the name `name`.
  */
 void scarp_timeline_group(ScarpTimeline *timeline, uint32_t number,
                           const char *name);
@@ -42,8 +42,8 @@ void scarp_timeline_group(ScarpTimeline *timeline, uint32_t number,
  */
 void scarp_timeline_follow(void *timeline, const ScarpDrive *drive);
 /*
- * Returns the observer of the timeline, which the caller gives to
- * scarp_set_observer(), or calls from an observer of its own.
+ * Returns the observer of the timeline. The caller gives it to
+ * scarp_set_observer(), or calls it from an observer of its own.
  */
 ScarpObserver scarp_timeline_observer(ScarpTimeline *timeline);
 /* Gives the buffered bytes to the sink. */

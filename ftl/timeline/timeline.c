@@ -1,5 +1,5 @@
 /*
- * Timeline: writes what a drive does as a trace file for the viewer Perfetto.
+ * Timeline: writes a drive's activity to a trace file for the viewer Perfetto.
  *
  * Field numbers are those of perfetto's protos/perfetto/trace (trace_packet,
  * track_event/track_event, track_event/track_descriptor). tests/e2e reads the
@@ -105,7 +105,7 @@ static const char *const ops[SCARP_OP__COUNT] = {
 };
 
 /*
- * Names of merges (a mapping by blocks frees log blocks by them). The number of
+ * Names of merges, by which a mapping by blocks frees log blocks. The number of
  * a merge's name is NAME_MERGE + its ScarpMergeKind.
  */
 static const char *const merges[] = {
@@ -143,8 +143,8 @@ typedef enum {
 enum { KIND_BITS = 8 };
 
 /*
- * A row of NVMe commands in the viewer that do not overlap in time. end_ns is
- * when the last of them ended.
+ * A row of the viewer, with NVMe commands that do not overlap in time. end_ns
+ * is the end of its last command.
  */
 typedef struct {
     int64_t end_ns;
@@ -160,8 +160,8 @@ struct ScarpTimeline {
     GHashTable *described; /* uuids of tracks that are described */
     GArray *lanes;         /* sorted by end */
     bool granted;          /* the names of grants are interned */
-    uint32_t group;        /* number of this timeline among joined ones */
-    char *name; /* name of this timeline among joined ones, or NULL */
+    uint32_t group;        /* number of this timeline among several in a file */
+    char *name; /* name of this timeline in the file, or NULL */
 };
 
 static uint64_t track_uuid(const ScarpTimeline *t, TrackKind kind,
@@ -171,7 +171,8 @@ static uint64_t track_uuid(const ScarpTimeline *t, TrackKind kind,
 }
 
 /*
- * Returns the id of a command's flow (an arrow), unique among joined timelines.
+ * Returns the id of a command's flow (an arrow), unique among all timelines of
+ * the file.
  */
 static uint64_t flow_id(const ScarpTimeline *t, uint64_t cmd_seq)
 {
@@ -233,8 +234,8 @@ static void intern_names(ScarpTimeline *t)
 /* ---- Tracks ------------------------------------------------------------- */
 
 /*
- * Returns the uuid of the track's parent, or 0, and sets *name to the track's
- * name; g_free() it.
+ * Returns the uuid of the track's parent, or 0. Sets *name to the track's name,
+ * which the caller frees with g_free().
  */
 static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
                                 uint32_t i, char **name)
@@ -258,7 +259,7 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
     case TRACK_LANE:
         /*
          * Perfetto joins tracks that have the same name, so all rows of
-         * commands have this one.
+         * commands are named `commands`.
          */
         *name = g_strdup("commands");
         return track_uuid(t, TRACK_HOST, 0);
@@ -283,9 +284,8 @@ static uint64_t parent_and_name(const ScarpTimeline *t, TrackKind kind,
 }
 
 /*
- * Returns the number (uuid) by which events name a track. When a track is first
- * used, its name and its place below its parent are written to the trace, after
- * those of the parent.
+ * Returns the uuid by which events name a track. When a track is first used,
+ * its name and its parent are written to the trace, after those of the parent.
  */
 static uint64_t track(ScarpTimeline *t, TrackKind kind, uint32_t index)
 {
@@ -354,11 +354,11 @@ static bool wanted(const ScarpTimeline *t, int64_t begin_ns)
 }
 
 /*
- * Chooses the row (lane) in which a host command is drawn, such that commands
- * of a row do not overlap. Of the rows whose last command ended before this one
- * began, the row that ended latest is taken. The function gets commands in the
- * order in which they ended, so there are never more rows than commands in
- * flight.
+ * Chooses the row (lane) in which a host command is drawn, so that the commands
+ * of a row do not overlap. Of the rows whose last command ended before this
+ * command began, the row that ended latest is taken. The function gets commands
+ * in the order in which they ended, so there are never more rows than commands
+ * in flight.
  */
 static uint32_t take_lane(ScarpTimeline *t, const ScarpCmd *cmd)
 {
@@ -448,7 +448,7 @@ static void gc_done(void *opaque, const ScarpGcRun *run)
 
 /*
  * Writes the names that grants use. A grant is GC work that the scheme ties to
- * a host command. Most schemes have no grants, so the names are written when
+ * a host command. Most schemes have no grants, so these names are written when
  * the first grant comes.
  */
 static void intern_grants(ScarpTimeline *t)
@@ -515,7 +515,9 @@ void scarp_timeline_group(ScarpTimeline *t, uint32_t number, const char *name)
     t->group = number;
     g_free(t->name);
     t->name = g_strdup(name);
-    /* each group is a packet sequence of its own, which needs the names, too */
+    /*
+     * each group is a packet sequence of its own, which needs all names again
+     */
     g_byte_array_set_size(t->out, 0);
     intern_names(t);
 }
