@@ -18,7 +18,10 @@ static void clear_change(gpointer change)
     g_free(((Change *)change)->params);
 }
 
-/* Parses the columns of a line into *change. False: they tell no change. */
+/*
+ * Parses the columns of a line into *change. Returns false if they describe no
+ * change.
+ */
 static bool parse(char **column, Change *change)
 {
     uint64_t time_ns;

@@ -1,8 +1,9 @@
 /*
- * The log of changes: what changed a drive from outside during a run.
+ * The log of changes: everything that changed a drive from outside during a
+ * run.
  *
- * The device writes it (change-log), or a user by hand. docs/logs.md has its
- * columns.
+ * The device writes this log (change-log), or a user by hand. docs/logs.md has
+ * its columns.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,37 +19,38 @@
 
 typedef struct {
     int64_t time_ns;
-    uint64_t next_command; /* commands submitted before it */
+    uint64_t next_command; /* commands submitted before the change */
     char *scheme;          /* NULL: the power was cut */
     char *params;          /* "key=value,...", or NULL */
 } Change;
 
 /*
- * Reads a log: an array of Change, whose times ascend. NULL, with *error set:
- * the file is no such log.
+ * Reads a log of changes, and returns an array of Change with ascending times.
+ * Returns NULL, with *error set, if the file is no such log.
  */
 GArray *changes_read(const char *path, GError **error);
 
 /*
  * True when the change comes before the next event, at event_ns, and the next
- * command, at next_ns. `sent` commands have been submitted. At one time events
- * come first, then the commands that were submitted before the change. A command
- * of an earlier time comes first whatever the log says of numbers: change_fits()
- * then refuses the log.
+ * command, at next_ns. `sent` commands have been submitted. At equal times
+ * events come first, then the commands that were submitted before the change. A
+ * command of an earlier time comes first even if its number says otherwise:
+ * change_fits() then refuses the log.
  */
 bool change_is_due(const Change *change, uint64_t sent, int64_t event_ns,
                    int64_t next_ns);
 /*
- * True when the run is where the log has the change: the drive's time is not
- * later, and `sent` commands were submitted before. False, with *error set: the
- * log is of another run.
+ * True when the run is at the place of the change in the log: the drive's time
+ * is not later, and `sent` commands were submitted before. Returns false, with
+ * *error set, if the log is of another run.
  */
 bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
                  GError **error);
 /*
  * Makes the change. Every event and command that comes before it has been
- * processed. False, with *error set: the change is a power cut, after which the
- * log does not tell how the drive went on, or the drive refuses the scheme.
+ * processed. Returns false, with *error set, if the drive refuses the scheme,
+ * or if the change is a power cut, because the log does not tell how the drive
+ * went on after the cut.
  */
 bool change_make(const Change *change, ScarpDrive *drive, GError **error);
 

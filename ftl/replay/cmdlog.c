@@ -1,7 +1,7 @@
 /*
  * Command logs: written by a replay, read as a workload.
  *
- * The rows of a log are in the order of completion. So all of them are read (48
+ * The rows of a log are in the order of completion. So all rows are read (48
  * bytes each) and sorted before the first request is given out.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -55,8 +55,8 @@ void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order)
         (order & CMDLOG_ORDER_MASK) | CMDLOG_EVENTS_FIRST |
             (cmd->fua ? CMDLOG_FUA : 0),
         /*
-         * 0 means no deadline, so a deadline that was over at the submission is
-         * written as 1 ns.
+         * 0 means no deadline, so a deadline that had passed at the submission
+         * is written as 1 ns.
          */
         cmd->deadline_ns == SCARP_TIME_NEVER
             ? 0 : MAX(cmd->deadline_ns - cmd->submit_ns, 1),
@@ -229,7 +229,7 @@ Workload *cmdlog_open(const char *path, GError **error)
         log_free(&log->base);
         return NULL;
     }
-    /* g_array_sort() is stable, so rows without an order stay as they are */
+    /* g_array_sort() is stable, so rows without an order stay in place */
     g_array_sort(log->rows, by_submission);
     return &log->base;
 }

@@ -1,6 +1,5 @@
 /*
- * Command logs: one row for each command, as the device and the replayer write
- * them.
+ * Command logs: the device and the replayer write one row for each command.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -33,7 +32,7 @@ typedef struct {
 
 /* CmdLogRow.order: number of the submission (it may wrap), and two flags. */
 #define CMDLOG_ORDER_MASK 0x3fffffffu
-/* always set: events at submit_ns were processed before the submission */
+/* always set: the drive had processed the events at submit_ns */
 #define CMDLOG_EVENTS_FIRST (1u << 30)
 #define CMDLOG_FUA (1u << 31)
 
@@ -64,8 +63,9 @@ bool cmdlog_each(const char *path, CmdLogEach each, void *opaque,
                  GError **error);
 
 /*
- * True when the command ended at logged_ns, the time that the log at path has
- * for it. False, with *error set: the message has both times.
+ * True when the command ended at logged_ns, its end according to the log at
+ * `path`. Otherwise sets *error to a message with both times, and returns
+ * false.
  */
 bool cmdlog_ended(const char *path, const ScarpCmd *cmd, int64_t logged_ns,
                   GError **error);

@@ -1,5 +1,5 @@
 /*
- * NVMe's contract for power cuts, kept command by command.
+ * NVMe's contract for power cuts, checked command by command.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,37 +11,37 @@
 #define NONE UINT32_MAX
 
 /*
- * A command. `begins` and `ends` are the numbers of its submission and of its
- * completion: all submissions and completions are counted together, in their
- * order.
+ * A command of the host. `begins` and `ends` are the numbers of its submission
+ * and of its completion: all submissions and completions are counted together,
+ * in the order in which they happen.
  */
 typedef struct {
     ScarpOp op;
     bool fua;
     bool durable; /* durable at its end: FUA, or no volatile cache */
     int64_t submit_ns, complete_ns; /* complete_ns: -1 while under way */
-    /* sectors that it writes: first to end - 1 */
+    /* sectors that the command writes: `first` to `end` - 1 */
     uint64_t first, end;
     uint64_t begins, ends;
 } Command;
 
-/* A version of a sector's contents. */
+/* A version of a sector's contents, which a command wrote. */
 typedef struct {
     uint32_t id;      /* the write's id; 0: zeroes at the beginning */
-    uint32_t command; /* its write; NONE: durable when the contract began */
+    uint32_t command; /* its command; NONE: older than the contract */
     uint32_t next;
 } Version;
 
 struct ScarpContract {
     ScarpTerms terms;
-    uint32_t *head;    /* [sector]: the newest Version */
-    uint32_t *left;    /* [sector]: versions until the next prune */
+    uint32_t *head;    /* [sector]: its newest version */
+    uint32_t *left;    /* [sector]: versions until the next prune() */
     GArray *versions;  /* Version */
-    uint32_t spare;    /* the first of the unused Versions */
-    GArray *commands;  /* of Command; each may have many Versions */
-    GHashTable *told;  /* by id: index in commands, plus 1 */
+    uint32_t spare;    /* the first unused element of `versions` */
+    GArray *commands;  /* of Command; each may have written many versions */
+    GHashTable *told;  /* by id: index in `commands`, plus 1 */
     uint64_t now;
-    uint64_t flushed;  /* commands that ended before this are durable */
+    uint64_t flushed;  /* commands that ended before this number are durable */
     uint32_t flush_id; /* the flush that set `flushed` */
 };
 
@@ -215,8 +215,8 @@ static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
 
 /*
  * Drops versions that are older than a durable one. The next prune comes when
- * there are twice as many versions as this one leaves. So the cost of pruning
- * is constant for each write, however many writes are under way.
+ * the sector has twice as many versions as this prune leaves. So the cost of
+ * pruning is constant for each write, however many writes are under way.
  */
 static void prune(ScarpContract *contract, uint64_t sector)
 {
@@ -284,7 +284,7 @@ typedef struct {
     void *opaque;
 } Judge;
 
-/* True when the version is zeroes. */
+/* True when the contents of the version are zeroes. */
 static bool is_zeroes(const ScarpContract *contract, const Version *version)
 {
     const Command *command = command_of(contract, version);
@@ -317,8 +317,8 @@ static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
 }
 
 /*
- * Adds to the text `story` the flush that completed last. An earlier flush may
- * have made the write durable already.
+ * Adds the flush that completed last to `story`, the text about a fault. An
+ * earlier flush may have made the write durable already.
  */
 static void tell_flush(const ScarpContract *contract, GString *story)
 {
@@ -395,8 +395,8 @@ static char *tell_sector(const Judge *judge, uint64_t sector)
 }
 
 /*
- * True for a write of two sectors or more inside one unit: it is done as a
- * whole or not at all.
+ * True for a write of two sectors or more inside one unit: the drive must do
+ * all of it, or nothing.
  */
 static bool is_atomic(const ScarpContract *contract, const Command *told)
 {
@@ -408,7 +408,7 @@ static bool is_atomic(const ScarpContract *contract, const Command *told)
 
 /*
  * True when the sector shows the contents of a permitted version other than
- * `version`, which it then need not show.
+ * `version`. The sector then need not show `version`.
  */
 static bool shows_other(const Judge *judge, uint64_t sector,
                         const Version *version)
@@ -428,8 +428,9 @@ static bool shows_other(const Judge *judge, uint64_t sector,
 }
 
 /*
- * Returns a text that describes the fault if the sector shows this version, and
- * another sector of the same atomic write shows an older one; or NULL.
+ * Returns a text about the fault if the sector shows this version, and another
+ * sector of the same atomic write shows an older version. Returns NULL if there
+ * is no such fault.
  */
 static char *shorn(const Judge *judge, uint64_t sector, const Version *version)
 {

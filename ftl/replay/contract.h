@@ -3,13 +3,13 @@
  *
  * Each sector contains the last write that was durable, or a write that was
  * submitted later. Of a write inside one unit (AWUPF) all sectors are written,
- * or none. Sectors are independent of each other otherwise.
+ * or none. In all other cases sectors are independent of each other.
  *
  * A write is durable when it has completed with FUA; when a flush that was
  * submitted after the write's completion has completed; or, on a drive whose
  * cache is not lost (no cache, or enough energy), when it has completed.
  *
- * The contract knows the commands, and nothing of the drive.
+ * The contract knows only the commands, not the drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,7 +23,7 @@ typedef struct ScarpContract ScarpContract;
 typedef struct {
     uint64_t sectors;      /* of the drive */
     uint32_t unit_sectors; /* aligned sectors that are written as a whole */
-    bool is_volatile;      /* a completed write need not be durable */
+    bool is_volatile;      /* a completed write may be lost */
     /*
      * Deallocated sectors are zeroes. A deallocation is durable as a write is.
      */
@@ -36,15 +36,15 @@ void scarp_contract_free(ScarpContract *contract);
 
 /*
  * Begins the contract anew. found[sector] is the id of the write whose contents
- * are there and durable; 0: none. The caller may use any id again that is not
- * in found.
+ * the sector has, durably; 0: of no write. The caller may use any id again that
+ * is not in found[].
  */
 void scarp_contract_begin(ScarpContract *contract, const uint32_t *found);
 
 /*
- * Tell the contract of a submission, and of a completion, in the order in which
- * they happen. The caller chooses the id, which must not be 0. Reads may be
- * told, and change nothing.
+ * Report a submission, and a completion, in the order in which they happen. The
+ * caller chooses `id`, which must not be 0. Reads may be reported, and change
+ * nothing.
  */
 void scarp_contract_submit(ScarpContract *contract, const ScarpCmd *cmd,
                            uint32_t id);
@@ -53,16 +53,17 @@ void scarp_contract_complete(ScarpContract *contract, uint32_t id,
 
 /*
  * True when the sector has the contents that the write with this id put there.
- * id 0: zeroes, or the contents at the beginning. Several writes may have put
- * the same contents.
+ * With id 0: zeroes, or the contents at the beginning of the contract. Several
+ * writes may have put equal contents.
  */
 typedef bool (*ScarpHolds)(void *opaque, uint64_t sector, uint32_t id);
 
 /*
- * Judges all sectors after a power cut. NULL: all have permitted contents.
- * Otherwise returns a text that describes one that has not, and the commands
- * that decide about it; g_free() it. The contract is unchanged;
- * scarp_contract_begin() starts it anew for a drive that goes on.
+ * Judges all sectors after a power cut. Returns NULL if all sectors have
+ * permitted contents. Otherwise returns a text that describes a sector with
+ * other contents, and the commands that decide about it; the caller frees it
+ * with g_free(). The contract is unchanged. scarp_contract_begin() starts it
+ * anew for a drive that goes on.
  */
 char *scarp_contract_judge(ScarpContract *contract, ScarpHolds holds,
                            void *opaque);

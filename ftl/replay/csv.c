@@ -1,7 +1,6 @@
 /*
  * Traces that are tables with the user's own columns. The user's description
- * says what each column means, in which unit it is, and which words stand for
- * which operations.
+ * names the meaning and the unit of each column, and the words for operations.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -43,7 +42,7 @@ static const Word separators[] = {
 };
 /*
  * Keys that give the words for operations. Without such a key, the first letter
- * of a word tells the operation.
+ * of a word names the operation.
  */
 static const Word op_keys[] = {
     { "read", SCARP_OP_READ }, { "write", SCARP_OP_WRITE },
@@ -65,7 +64,7 @@ struct CsvFormat {
     char **op_words[SCARP_OP__COUNT];
     bool op_constant;               /* `op` is the operation of each request */
     ScarpOp op;
-    bool op_named;                  /* only op_words give operations */
+    bool op_named;                  /* only op_words name operations */
 };
 
 static const Word *find_word(const Word *words, size_t n, const char *name)
@@ -302,7 +301,7 @@ static bool read_column(const CsvFormat *csv, Column column, const char *text,
     if (column == COLUMN_OP) {
         return read_op(csv, text, &record->op);
     }
-    /* the offset and length of a flush mean nothing */
+    /* a flush has no offset and no length */
     if (record->op == SCARP_OP_FLUSH &&
         (column == COLUMN_OFFSET || column == COLUMN_LENGTH)) {
         return true;
@@ -336,15 +335,15 @@ bool csv_parse(const CsvFormat *csv, char *text, TraceRecord *record,
     char *field[MAX_COLUMN], nothing[] = "";
     uint32_t n = split_at(text, csv, field);
 
-    record->op = csv->op; /* a column of operations would replace it */
+    record->op = csv->op; /* a column of operations replaces this value */
     /*
-     * Blanks at the end of a line have been stripped, and with them columns
-     * that were empty.
+     * Blanks at the end of a line have been stripped, and with these blanks the
+     * empty columns.
      */
     for (uint32_t i = n; i < csv->last; i++) {
         field[i] = nothing;
     }
-    /* the operation first, because the other fields depend on it */
+    /* reads the operation first, because other fields depend on it */
     for (int i = 0; i < COLUMN__COUNT; i++) {
         Column column = i == 0 ? COLUMN_OP : i == 1 ? COLUMN_TIME : (Column)i;
         uint32_t number = csv->column[column];

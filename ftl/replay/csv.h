@@ -15,16 +15,17 @@
 typedef struct CsvFormat CsvFormat;
 
 /*
- * Parses the description of a table, the text behind the prefix. NULL, with
- * *error set: the text describes no table.
+ * Parses the description of a table, which is the text behind the prefix.
+ * Returns NULL, with *error set, if the text describes no table.
  */
 CsvFormat *csv_new(const char *text, GError **error);
 void csv_free(CsvFormat *csv);
-/* Returns the number of lines at the beginning that are no requests. */
+/* Returns the number of lines at the beginning that are not requests. */
 uint64_t csv_header_lines(const CsvFormat *csv);
 /*
- * Parses a line of the table; text is modified. False: *problem says what is
- * wrong with which column; g_free() it.
+ * Parses a line of the table, and modifies `text`. Returns false if the line is
+ * wrong. *problem then names the column and its fault; the caller frees it with
+ * g_free().
  */
 bool csv_parse(const CsvFormat *csv, char *text, TraceRecord *record,
                char **problem);

@@ -11,7 +11,10 @@
 #include <string.h>
 
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
-/* Seconds from the years in which Windows and .NET begin to count, to 1970. */
+/*
+ * Seconds to 1970, from 1601, where Windows begins to count, and from the year
+ * 1, where .NET does.
+ */
 #define S_FROM_1601 G_GINT64_CONSTANT(11644473600)
 #define S_FROM_1 G_GINT64_CONSTANT(62135596800)
 
@@ -30,9 +33,9 @@ static inline bool whole_or_hex(const char *text, uint64_t *value)
 }
 
 /*
- * Parses a decimal number, and multiplies it by scale, a power of ten, without
- * floating point. Nanoseconds since 1601, or since the year 1, do not fit into
- * 63 bits: they are turned into nanoseconds since 1970.
+ * Parses a decimal number, and multiplies it by `scale`, a power of ten,
+ * without floating point. Nanoseconds since 1601, or since the year 1, do not
+ * fit into 63 bits, so they are turned into nanoseconds since 1970.
  */
 static inline bool decimal(const char *text, int64_t scale, int64_t *value)
 {
@@ -68,9 +71,9 @@ static inline bool decimal(const char *text, int64_t scale, int64_t *value)
 }
 
 /*
- * Splits text at any of the separators, and returns the number of fields.
- * blanks: separators in a row count as one. Otherwise a field may be empty, and
- * blanks around it are stripped.
+ * Splits text at any of the separators, and returns the number of fields. With
+ * `blanks`, several separators in a row count as one. Otherwise a field may be
+ * empty, and blanks around a field are stripped.
  */
 static inline int split(char *text, const char *separators, bool blanks,
                         char **field, int max)
@@ -155,7 +158,7 @@ static inline bool direction(const char *text, TraceRecord *record)
     return letter == 'R' || letter == 'W';
 }
 
-/* Parses an operation that is one character: `write` or `read`. */
+/* Parses an operation that is a single character: `write` or `read`. */
 static inline bool flag(const char *text, char write, char read,
                         TraceRecord *record)
 {

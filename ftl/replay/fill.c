@@ -1,5 +1,5 @@
 /*
- * A drive that is written from its first byte to its last.
+ * Writes a drive from its first byte to its last.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,10 +7,10 @@
 
 typedef struct {
     int64_t begin_ns;  /* when the first write was submitted */
-    int64_t paused_ns; /* in all pauses */
+    int64_t paused_ns; /* time of all pauses together */
     uint64_t written_bytes;
     uint32_t next_pause;
-    GArray *windows; /* of uint64_t: bytes */
+    GArray *windows; /* of uint64_t: bytes of each window */
 } Fill;
 
 bool fill_pause_parse(const char *text, uint64_t end, FillPause *pause,
@@ -38,7 +38,7 @@ bool fill_pause_parse(const char *text, uint64_t end, FillPause *pause,
     return true;
 }
 
-/* Adds bytes to the window in which they were written. */
+/* Adds `bytes` to the window of time in which they were written. */
 static void count(Fill *fill, int64_t window_ns, int64_t at_ns, uint64_t bytes)
 {
     guint window = (at_ns - fill->begin_ns - fill->paused_ns) / window_ns;
@@ -50,7 +50,7 @@ static void count(Fill *fill, int64_t window_ns, int64_t at_ns, uint64_t bytes)
     fill->written_bytes += bytes;
 }
 
-/* Makes the pauses that follow the bytes written so far. */
+/* Makes the pauses that are due after the bytes written so far. */
 static void pause_here(ScarpDrive *drive, const FillOptions *o, Fill *fill)
 {
     while (fill->next_pause < o->n_pauses &&

@@ -1,10 +1,10 @@
 /*
- * The log of where commands were served.
+ * The log of the places where flash served commands.
  *
- * A command is known here from its submission to its completion. The program of
- * a buffered write comes after the write's completion, and finds no command
+ * This file knows a command from its submission to its completion. The program
+ * of a buffered write comes after the write's completion, and finds no command
  * here. A program that begins at the moment of that completion does find the
- * command; it does not count, because it ends later.
+ * command, but does not count, because it ends later.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,7 +1,7 @@
 /*
- * The log of where commands were served: one row for each command, in the order
- * of the command log. The row names the flash command that ended last for the
- * command.
+ * The log of the places where flash served commands: one row for each command,
+ * in the order of the command log. The row names the flash command that ended
+ * last for the command.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,7 @@
 
 /* A row, little endian. All bits are 1 if the command needed no flash. */
 typedef struct {
-    /* numbered in the drive; page: in the block */
+    /* die, plane, block: drive-wide numbers; page: its offset in the block */
     uint32_t die, plane, block, page;
 } FlashLogRow;
 
@@ -30,7 +30,7 @@ void flashlog_free(FlashLog *log);
  * command begins for it.
  */
 void flashlog_begin(FlashLog *log, const ScarpCmd *cmd);
-/* Called for a phase of a flash command, as ScarpObserver.flash_phase is. */
+/* Called, like ScarpObserver.flash_phase, for each phase of a flash command. */
 void flashlog_phase(FlashLog *log, const ScarpFlashOp *op);
 /* Writes the row of a completed command. */
 void flashlog_end(FlashLog *log, const ScarpCmd *cmd);

@@ -1,5 +1,5 @@
 /*
- * Formats with blanks between columns: those of simulators, and FIU's.
+ * Formats with blanks between columns: formats of simulators, and FIU's.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,8 +21,8 @@ TraceVerdict trace_parse_fiu(TraceState *state G_GNUC_UNUSED, char *text,
 }
 
 /*
- * Parses a line of five columns, of which it fills in time, device and
- * operation (0|1). f[] gets the columns.
+ * Parses a line of five columns into f[]. Sets the time, the device and the
+ * operation (0|1) of *r.
  */
 static bool five(char *text, char **f, int64_t scale, TraceRecord *r)
 {

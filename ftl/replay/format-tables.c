@@ -8,7 +8,8 @@
 #include "formats.h"
 
 /*
- * Parses a field that only Scarp adds: a stream number, or a placement handle.
+ * Parses an additional field of Scarp's: a stream number, or a placement
+ * handle.
  */
 static bool stream(const char *text, TraceRecord *record)
 {
@@ -22,7 +23,7 @@ static bool stream(const char *text, TraceRecord *record)
 }
 
 /*
- * Parses a field that only Scarp adds: in how many microseconds the request
+ * Parses an additional field of Scarp's: the microseconds in which the request
  * should end; 0: no deadline.
  */
 static bool deadline(const char *text, TraceRecord *record)
@@ -137,7 +138,7 @@ static const struct {
     { "DiskFlush", SCARP_OP_FLUSH },
 };
 
-/* Reads a line of the head. It names the columns of one kind of event. */
+/* Reads a line of the head, which names the columns of one kind of event. */
 static EtwColumns etw_columns(char **f, int n)
 {
     EtwColumns columns = { 0 };

@@ -7,9 +7,10 @@
 #include "formats.h"
 
 /*
- * Parses rwbs, as the kernel's block tracer and blkparse write it. An F before
- * the letter of the operation asks for a flush before the data, and sets
- * *flush. An F behind the letter is FUA. TRACE_SKIP: the operation has no data.
+ * Parses rwbs, the operation as the kernel's block tracer and blkparse write
+ * it. An F before the letter of the operation asks for a flush before the data,
+ * and sets *flush. An F behind that letter is FUA. Returns TRACE_SKIP for an
+ * operation without data.
  */
 static TraceVerdict read_rwbs(const char *rwbs, bool *flush, TraceRecord *r)
 {
@@ -52,9 +53,7 @@ TraceVerdict trace_parse_blkparse(TraceState *state, char *text,
     TraceVerdict verdict;
     bool flush, data;
 
-    /*
-     * lines of the summary begin with a word, those of requests with a device
-     */
+    /* lines of the summary begin with a word, requests with a device */
     if (n && g_ascii_isalpha(f[0][0])) {
         return TRACE_SKIP;
     }

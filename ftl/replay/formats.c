@@ -11,7 +11,10 @@
 #define FIVE(unit, place) \
     unit " device " place " 0 (write)|1 (read)"
 
-/* Formats in the order of sniffing: those with more to recognise come first. */
+/*
+ * The formats in the order of sniffing. Formats that are recognised by more
+ * features come first.
+ */
 static const TraceFormat formats[] = {
     { "fio2", "fio version 2 iolog; file read|write|trim|sync|datasync offset "
       "bytes, file wait us", trace_parse_fio2, TRACE_NO_HEAD, "fio version 2" },

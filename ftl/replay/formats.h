@@ -21,7 +21,7 @@ typedef struct {
     int64_t waited_ns;  /* fio, version 2: all waits so far */
     GHashTable *files;  /* fio: device number by name, from 1 on; or NULL */
     EtwColumns etw[3];  /* of reads, writes and flushes */
-    TraceRecord second; /* the second request of a line that is two */
+    TraceRecord second; /* the second request of a line that is two requests */
     bool has_second;
 } TraceState;
 
@@ -29,14 +29,15 @@ void trace_state_clear(TraceState *state);
 
 typedef enum {
     TRACE_RECORD,  /* a request */
-    TRACE_SKIP,    /* a line of the format that is no request */
+    TRACE_SKIP,    /* a line of the format that is not a request */
     TRACE_FOREIGN, /* an operation for which a drive has no command */
     TRACE_BAD,     /* a line that is not of the format */
 } TraceVerdict;
 
 /*
- * Parses a line, which is one request, or two (the other in state->second).
- * text is modified. Times are the trace's own, not yet relative to its first.
+ * Parses a line, which is one request, or two requests (the second goes to
+ * state->second). Modifies `text`. Times are the trace's own, not yet relative
+ * to its first time.
  */
 typedef TraceVerdict TraceParse(TraceState *state, char *text,
                                 TraceRecord *record);
@@ -54,7 +55,7 @@ typedef struct {
     const char *help;  /* tells the fields of a line */
     TraceParse *parse;
     int traits;        /* TraceTraits */
-    const char *begins; /* how the first line must begin, or NULL */
+    const char *begins; /* begin of a trace's first line, or NULL: any */
 } TraceFormat;
 
 TraceParse trace_parse_msr, trace_parse_systor17, trace_parse_spc,
@@ -66,9 +67,15 @@ TraceParse trace_parse_fiu, trace_parse_mqsim, trace_parse_disksim,
 
 /* Returns the formats in the order of sniffing; *n is their number. */
 const TraceFormat *trace_formats(size_t *n);
-/* Returns the format of this name; NULL, with *error set: there is none. */
+/*
+ * Returns the format of this name. Returns NULL, with *error set, if there is
+ * no such format.
+ */
 const TraceFormat *trace_format_find(const char *name, GError **error);
-/* Returns the names of all formats, for a message; g_free() it. */
+/*
+ * Returns the names of all formats, for a message. The caller frees the text
+ * with g_free().
+ */
 char *trace_format_names(void);
 
 /* ---- Sniffing ----------------------------------------------------------- */
@@ -76,21 +83,25 @@ char *trace_format_names(void);
 typedef struct {
     const TraceFormat *format;
     uint32_t records; /* number of requests that were looked at */
-    char *also;       /* names of other formats that fit; NULL: none */
+    char *also;       /* names of further formats that fit; NULL: none */
 } TraceGuess;
 
 /*
- * Returns the action whose lines of blkparse are requests: the first of Q, D, I
- * and C that any line has.
+ * Returns the action whose lines are requests in blkparse's format: the first
+ * of Q, D, I and C that occurs in any line.
  */
 char trace_action_of(char **lines);
 /* True when the line is a remark, as any kind of trace may have. */
 bool trace_is_remark(const char *text);
-/* True when no field of the line is a number: it may be names of columns. */
+/*
+ * True when no field of the line is a number, so that the line may have the
+ * names of columns.
+ */
 bool trace_is_head(const char *text);
 /*
  * Chooses a format by the first lines of a trace; there is at least one line.
- * False, with *error set: no format fits. g_free() guess->also.
+ * Returns false, with *error set, if no format fits. The caller frees
+ * guess->also with g_free().
  */
 bool trace_format_sniff(char **lines, const char *path, TraceGuess *guess,
                         GError **error);

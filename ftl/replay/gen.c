@@ -1,8 +1,9 @@
 /*
- * Generated workloads: one generator, whose parameters a name presets.
+ * Generated workloads: one generator, with presets of its parameters under a
+ * name.
  *
- * Sizes are uniform from 1 to 2 * mean - 1, in units of align bytes. The mean
- * is rounded up or down at random, such that the average size is exactly the
+ * Sizes are uniform from 1 to 2 * mean - 1, in units of `align` bytes. The mean
+ * is rounded up or down at random, so that the average size is exactly the
  * mean. Gaps between requests are uniform from 0 to twice the mean.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -12,7 +13,9 @@
 
 #include <string.h>
 
-/* Ranks in the Zipf table. Each stands for an equal part of the footprint. */
+/*
+ * Ranks in the Zipf table. Each rank stands for an equal part of the footprint.
+ */
 #define MAX_RANKS 65536
 
 typedef struct {
@@ -22,8 +25,8 @@ typedef struct {
     uint64_t read_size;  /* mean bytes of a read */
     uint64_t iops;       /* mean rate; 0: no gaps, for a closed loop */
     uint64_t theta;      /* Zipf's exponent in permille; 0: uniform */
-    uint64_t hot;        /* permille of the footprint … */
-    uint64_t hot_share;  /* … that gets this permille of the requests */
+    uint64_t hot;        /* permille of the footprint that is hot */
+    uint64_t hot_share;  /* permille of the requests that go to the hot part */
     uint64_t sequential; /* permille of requests that follow the last */
     uint64_t trim;       /* permille of the requests */
     uint64_t flush;      /* permille of the requests */
@@ -31,11 +34,11 @@ typedef struct {
     uint64_t burst;      /* requests between pauses; 0: no pauses */
     uint64_t idle_us;    /* mean pause */
     uint64_t burst_write; /* permille of writes in a burst; 0: as `write` */
-    uint64_t align;      /* offsets and sizes are multiples of it */
+    uint64_t align;      /* offsets and sizes are multiples of this */
     uint64_t streams;    /* streams of the writes: stream_of() */
     uint64_t deadline_us; /* of each request; 0: none */
-    uint64_t urgent;     /* permille of reads with this deadline … */
-    uint64_t urgent_us;  /* … in us */
+    uint64_t urgent;     /* permille of reads with the deadline urgent_us */
+    uint64_t urgent_us;  /* deadline of these reads, in us */
     uint64_t seed;
 } GenParams;
 
@@ -48,10 +51,10 @@ typedef struct {
 #define DEFAULTS .requests = 100000, .footprint = 900, .align = 4096, \
     .streams = 1
 /*
- * hpdc18 Table 2 gives the ratio and the mean size of writes, and leaves the
- * rest open. In a sample of hm_0, 89 % of the reads and 80 % of the writes are
- * whole 4 KiB blocks, as file systems make them, and 93 % begin on one. So all
- * requests of these presets are whole blocks.
+ * hpdc18 Table 2 gives the ratio and the mean size of writes, and nothing else.
+ * In a sample of hm_0, 89 % of the reads and 80 % of the writes are whole 4 KiB
+ * blocks, as file systems make them, and 93 % begin at a block. So all requests
+ * of these presets are whole blocks.
  */
 #define HPDC18(name, ratio, bytes) \
     { name, "stand-in of MSR " name ", hpdc18 Table 2", \
@@ -59,9 +62,9 @@ typedef struct {
         .read_size = 8192, .iops = 2000, .theta = 900 } }
 /*
  * pregc Table 2 gives reads, writes and the mean interval. Its scheme needs
- * bursts with idle times between them, whose lengths are chosen here: 200
- * requests at 4000/s, and a pause that makes the mean interval the table's.
- * Sizes are those of hpdc18 where it has the trace.
+ * bursts with idle times between them. Their lengths are chosen here: 200
+ * requests at 4000/s, and a pause that makes the mean interval that of the
+ * table. Sizes are those of hpdc18 for traces that hpdc18 has.
  */
 #define PREGC(name, ratio, bytes, interval_us) \
     { "pregc-" name, "stand-in of " name ", pregc Table 2", \
@@ -71,11 +74,12 @@ typedef struct {
 
 /*
  * The paper paragc names its traces, and prints no figures of them. For the MSR
- * volumes (proj_4 to mds_1) shares of writes are known from elsewhere. That of
- * proj_4 agrees with the paper, which counts 6,369,774 requests: as many as the
- * reads of that volume. Shares of the VDI traces are not known. They are chosen
- * to differ, so that the five names are five workloads. Sizes are chosen, too;
- * those of the VDI traces follow a sample of them.
+ * volumes (proj_4 to mds_1) the shares of writes are known from other sources.
+ * The share of proj_4 agrees with the paper, which counts 6,369,774 requests:
+ * as many as the reads of that volume. The shares of the VDI traces are not
+ * known. They are chosen to differ, so that the five names are five workloads.
+ * Sizes are chosen, too; sizes for the VDI traces follow a sample of these
+ * traces.
  */
 #define PARAGC(name, ratio, bytes, read_bytes, skew) \
     { "paragc-" name, "for " name " of paragc, which prints no figures of it", \
@@ -109,14 +113,15 @@ static const Preset presets[] = {
     HPDC18("src1_2", 746, 19558),  HPDC18("usr_0", 596, 41882),
     HPDC18("web_0", 701, 30618),
     /*
-     * The table's mean interval of usr0 (27 s), and its share of reads of mds1
-     * (93 %, or 9 % by the table's counts), are misprints. The presets use the
-     * mean of the other traces, and the share as printed.
+     * Two figures of the table are misprints: the mean interval of usr0 (27 s),
+     * and the share of reads of mds1 (93 %, or 9 % by the table's counts). The
+     * presets use the mean interval of the other traces, and the share as
+     * printed.
      */
     PREGC("usr0", 596, 41882, 40000),   PREGC("src0", 887, 8294, 44863),
     PREGC("ts0", 824, 8602, 38800),     PREGC("rsrch0", 907, 11162, 42186),
     PREGC("fiu_web", 986, 4096, 105357), PREGC("mds1", 70, 8192, 36646),
-    /* pregc shows results for hm0 and wdev0, which its table lacks */
+    /* pregc shows results for hm0 and wdev0, but its table lacks them */
     PREGC("hm0", 645, 7578, 40000),     PREGC("wdev0", 799, 12902, 40000),
     PARAGC("proj_4", 15, 16384, 32768, 900),
     PARAGC("src1_1", 47, 32768, 32768, 900),
@@ -175,8 +180,8 @@ typedef struct {
     uint64_t sent;
     int64_t now_ns;
     uint64_t in_phase;  /* requests left in the burst or the pause */
-    bool pausing;       /* a pause, in which only reads come */
-    int64_t gap_ns;     /* gap between reads of the pause */
+    bool pausing;       /* true in a pause, in which only reads come */
+    int64_t gap_ns;     /* gap between the reads of a pause */
     uint64_t next_unit; /* where a sequential request begins */
 } Generator;
 
@@ -201,8 +206,8 @@ static uint64_t draw_units(Generator *gen, uint64_t mean_bytes)
 
 /*
  * Returns the place of a rank. The odd factor spreads hot parts all over the
- * drive. It gives each rank a place of its own if n is a power of two, as it is
- * for all but small drives.
+ * drive. It gives each rank a place of its own if n is a power of two, which is
+ * true of all but small drives.
  */
 static uint32_t place_of(const Zipf *zipf, uint64_t rank)
 {
@@ -236,8 +241,8 @@ static uint64_t draw_place(Generator *gen)
 }
 
 /*
- * Returns the stream of an address. An address always has the same stream. With
- * a Zipf distribution each stream gets an equal share of the requests.
+ * Returns the stream of an address, which is always the same for an address.
+ * With a Zipf distribution each stream gets an equal share of the requests.
  */
 static uint16_t stream_of(const Generator *gen, uint64_t unit)
 {
@@ -263,7 +268,10 @@ static void rank_streams(Generator *gen)
     uint64_t all = zipf->cumulative[zipf->n - 1];
 
     gen->stream = g_new0(uint8_t, zipf->n);
-    /* ranks may share a place: the hottest comes last, so it sets the stream */
+    /*
+     * ranks may share a place: the hottest rank comes last, so it sets the
+     * stream
+     */
     for (uint32_t rank = zipf->n; rank-- > 0;) {
         uint64_t hotter = rank ? zipf->cumulative[rank - 1] : 0;
         uint64_t class = (unsigned __int128)hotter * gen->p.streams / all;
@@ -485,7 +493,7 @@ Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
     /* draw_phase() turns this first pause into a burst before any request */
     gen->pausing = gen->p.burst_write != 0;
     gen->random = gen->random_urgent = gen->p.seed * 2 + 1;
-    /* Sixteen draws make the numbers of neighbouring seeds diverge. */
+    /* Sixteen draws let the random numbers of neighbouring seeds diverge. */
     for (int i = 0; i < 16; i++) {
         draw(gen);
     }

@@ -28,9 +28,9 @@ typedef struct {
     gzFile gzip;          /* plain files, too: zlib passes them through */
     ZSTD_DStream *zstd;
     ZSTD_inBuffer in;
-    char *raw;            /* compressed bytes of zstd */
-    bool zstd_open;       /* a frame of zstd has begun and not ended */
-    char *buffer;         /* text */
+    char *raw;            /* compressed bytes for zstd */
+    bool zstd_open;       /* a zstd frame has begun and has not ended */
+    char *buffer;         /* decompressed text */
     size_t at, filled;
     bool ended;
     int64_t file_bytes;
@@ -42,9 +42,9 @@ typedef struct {
     const TraceFormat *format;
     CsvFormat *csv;       /* the user's table, or NULL */
     TraceState state;
-    char *also;           /* base.also */
+    char *also;           /* owned; base.also points to it */
     bool wide;            /* UTF-16, of which the zero bytes are left out */
-    GString *text;        /* the line */
+    GString *text;        /* the present line */
 } TraceFile;
 
 static bool damaged(TraceFile *trace, const char *what, GError **error)
@@ -83,7 +83,10 @@ static bool refill_zstd(TraceFile *trace, size_t room, GError **error)
     return true;
 }
 
-/* Appends text to the buffer. False, with *error set: the file is damaged. */
+/*
+ * Appends text to the buffer. Returns false, with *error set, if the file is
+ * damaged.
+ */
 static bool refill(TraceFile *trace, GError **error)
 {
     size_t room;
@@ -101,7 +104,7 @@ static bool refill(TraceFile *trace, GError **error)
         return damaged(trace, gzerror(trace->gzip, &code), error);
     }
     if (!got) {
-        /* Only gzclose_r() tells a truncated gzip file from a complete one. */
+        /* Only gzclose_r() tells whether a gzip file was truncated. */
         if (gzclose_r(trace->gzip) != Z_OK) {
             trace->gzip = NULL;
             return damaged(trace, "ends in the middle of a gzip member", error);
@@ -114,9 +117,9 @@ static bool refill(TraceFile *trace, GError **error)
 }
 
 /*
- * Appends n bytes to text. A NUL is half of a letter of UTF-16 (wide), and is
- * left out; or it is garbage, at which parsers must not stop, and becomes a
- * blank.
+ * Appends n bytes to `text`. In UTF-16 (`wide`) a NUL is half of a letter, and
+ * is left out. Otherwise a NUL is garbage, at which parsers must not stop, and
+ * becomes a blank.
  */
 static void append_text(GString *text, const char *bytes, size_t n, bool wide)
 {
@@ -131,7 +134,7 @@ static void append_text(GString *text, const char *bytes, size_t n, bool wide)
     g_string_truncate(text, at);
 }
 
-/* Reads the next line into trace->text, without its end. */
+/* Reads the next line into trace->text, without its line end. */
 static bool read_line(TraceFile *trace, GError **error)
 {
     for (;;) {
@@ -158,8 +161,8 @@ static bool read_line(TraceFile *trace, GError **error)
 }
 
 /*
- * Returns how many permille of the file have been read; -1: the file has no
- * size.
+ * Returns how many permille of the file have been read. -1: the size of the
+ * file is not known.
  */
 static int done_permille(TraceFile *trace)
 {
@@ -171,8 +174,8 @@ static int done_permille(TraceFile *trace)
 }
 
 /*
- * Counts times that go back or jump ahead, and warns of the first: the line is
- * wrong, or another trace begins there.
+ * Counts times that go back or jump ahead, and warns of the first of each: the
+ * line is wrong, or another trace begins there.
  */
 static void judge_time(TraceFile *trace, int64_t time_ns)
 {
@@ -232,8 +235,8 @@ static bool bad_line(TraceFile *trace, char *kept, const char *problem,
 }
 
 /*
- * Parses a line. *problem is set if more can be said than that the line is not
- * of the format.
+ * Parses a line. If the line is wrong, *problem may say more than that it is
+ * not of the format.
  */
 static TraceVerdict parse_line(TraceFile *trace, char *text,
                                TraceRecord *record, char **problem)
@@ -251,7 +254,7 @@ static TraceVerdict parse_line(TraceFile *trace, char *text,
     return TRACE_RECORD;
 }
 
-/* True when the line, which is no request, may precede the first request. */
+/* True when the line, which is not a request, may precede the first request. */
 static bool is_of_head(TraceFile *trace, const char *line)
 {
     int traits = trace->format->traits;
@@ -368,7 +371,10 @@ static bool is_cmdlog(const char *path)
     return !memcmp(magic, CMDLOG_MAGIC, 8);
 }
 
-/* Returns the format of this name; NULL, with *error set: there is none. */
+/*
+ * Returns the format of this name. Returns NULL, with *error set, if there is
+ * no such format.
+ */
 static const TraceFormat *named_format(TraceFile *trace, const char *format,
                                        GError **error)
 {
@@ -382,7 +388,7 @@ static const TraceFormat *named_format(TraceFile *trace, const char *format,
 }
 
 /*
- * Returns the lines in the buffer, without a last line that may be incomplete.
+ * Returns the lines in the buffer, except a last line that may be incomplete.
  */
 static char **first_lines(TraceFile *trace)
 {
@@ -400,7 +406,7 @@ static char **first_lines(TraceFile *trace)
     return *text->str ? g_strsplit(text->str, "\n", -1) : g_strdupv(empty);
 }
 
-/* Skips the mark with which programs of Windows begin a text. */
+/* Skips the byte order mark with which Windows programs begin a text. */
 static void skip_mark(TraceFile *trace)
 {
     const char *text = trace->buffer;
@@ -414,7 +420,10 @@ static void skip_mark(TraceFile *trace)
     }
 }
 
-/* Sets the format that is named. "blkparse:Q" names the action, too. */
+/*
+ * Sets the format with this name. "blkparse:Q" names the action of blkparse,
+ * too.
+ */
 static bool read_name(TraceFile *trace, const char *format, char **lines,
                       GError **error)
 {

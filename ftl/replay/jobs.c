@@ -1,6 +1,6 @@
 /*
- * Several workloads at once, each with a depth and a rate of its own, like
- * fio's jobs: readers beside writers.
+ * Several workloads at once, each with its own depth and rate, like fio's jobs:
+ * for example readers beside writers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,7 @@
 typedef struct {
     ScarpCmd cmd;
     Job *job;
-    uint64_t number; /* number of its submission */
+    uint64_t number; /* number of the submission */
 } Slot;
 
 typedef struct {
@@ -27,7 +27,10 @@ typedef struct {
     int64_t origin_ns;
 } Jobs;
 
-/* Parses a number from 1 to `most`, of digits alone: no sign and no blank. */
+/*
+ * Parses a number from 1 to `most`, which has digits only, no sign and no
+ * blank.
+ */
 static bool parse_number(const char *text, const char *end, uint64_t most,
                          uint64_t *value)
 {
@@ -174,7 +177,7 @@ static bool loop(Jobs *r, GError **error)
         if (event_ns == SCARP_TIME_NEVER && !next) {
             return true;
         }
-        /* at one time completions come before submissions */
+        /* at equal times completions come before submissions */
         if (event_ns <= next_ns) {
             scarp_run_until_done(r->drive, next_ns);
             reap(r);

@@ -1,5 +1,5 @@
 /*
- * Several workloads at once, each with a depth and a rate of its own.
+ * Several workloads at once, each with its own depth and rate.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,13 +20,13 @@ typedef struct {
     uint64_t bytes; /* bytes submitted */
 } Job;
 
-/* Parses DEPTH[:RATE]=WORKLOAD. *workload points into text. */
+/* Parses DEPTH[:RATE]=WORKLOAD. *workload then points into `text`. */
 bool job_parse(const char *text, uint32_t *depth, uint64_t *rate,
                const char **workload, GError **error);
 
 /*
  * Runs until every job has ended, or for options->max_ns. Of the other options
- * only rows and lines are used.
+ * only `rows` and `lines` are used.
  */
 bool jobs_run(ScarpDrive *drive, Job *jobs, uint32_t n_jobs,
               const ReplayOptions *options, ReplayResult *result,

@@ -1,6 +1,7 @@
 /*
- * The line log: for each request, in the order of submission, the line of the
- * trace and the job that it came from. The file is text with a head and commas.
+ * The line log. For each request, in the order of submission, it has the line
+ * of the trace and the job that the request came from. The file is text with a
+ * head and commas.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,8 +13,8 @@
 
 void linelog_write_header(FILE *file);
 /*
- * Writes a line. line 0: the request comes from no text. job NULL: there are no
- * jobs.
+ * Writes a line of the log. `line` is 0 if the request comes from no text, and
+ * `job` is NULL if there are no jobs.
  */
 void linelog_write(FILE *file, uint64_t line, const char *job);
 

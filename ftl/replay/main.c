@@ -1,5 +1,5 @@
 /*
- * scarp-replay: a workload on a drive, without a guest
+ * scarp-replay: runs a workload on a drive, without a guest
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -178,8 +178,8 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
         return false;
     }
     /*
-     * --age-seed may be given without --age: a sweep gives it to each of its
-     * runs, aged or not.
+     * --age-seed is allowed without --age, because a sweep gives it to each of
+     * its runs, aged or not.
      */
     if (!age && (age_overwrite >= 0 || age_pattern)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
@@ -220,15 +220,15 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
     return true;
 }
 
-/* Returns the path of a trace; NULL: the workload is generated. */
+/* Returns the path of a trace. NULL: the workload is generated. */
 static const char *trace_of(const char *workload)
 {
     return g_str_has_prefix(workload, "gen:") ? NULL : workload;
 }
 
 /*
- * False, with *error set, if an output would overwrite an input. Only --save
- * may replace the image that is read.
+ * Returns false, with *error set, if an output would overwrite an input. Only
+ * --save may replace the image from which the drive starts.
  */
 static bool files_apart(GError **error)
 {
@@ -399,7 +399,10 @@ static bool replay_into(ScarpDrive *drive, Workload *workload,
     return ok;
 }
 
-/* Closes the open files. *error is set to the first failure. */
+/*
+ * Closes the open files. If any of them fails, *error is set to the first
+ * failure.
+ */
 static bool close_outputs(const Output *outputs, size_t n, bool ok,
                           GError **error)
 {
@@ -467,7 +470,7 @@ static void warn(const char *text)
 
 /*
  * Warns of the number of requests whose times go back or jump ahead, if there
- * was more than one. The first of each kind had a warning of its own.
+ * is more than one. The first request of each kind had a warning of its own.
  */
 static void warn_of_times(const Workload *workload)
 {
@@ -483,8 +486,9 @@ static void warn_of_times(const Workload *workload)
 }
 
 /*
- * False, with *error set, if --speed is given for a command log. The times of a
- * command log are the drive's own, so only --mode=think may scale them.
+ * Returns false, with *error set, if --speed is given for a command log. The
+ * times of a command log are the drive's own, so only --mode=think may scale
+ * them.
  */
 static bool speed_allowed(const Workload *workload,
                           const ReplayOptions *options, GError **error)
@@ -713,7 +717,7 @@ int main(int argc, char **argv)
         g_autofree char *formats = trace_formats_text();
         g_autofree char *generators = gen_text();
 
-        /* g_print() would replace letters that the locale lacks */
+        /* g_print() would replace letters that the locale does not have */
         printf("%s\n%s\n%s\n%s\n%s", schemes, mappings, key_names, generators,
                formats);
         return 0;

@@ -10,7 +10,7 @@
 
 #define N G_GUINT64_FORMAT
 
-/* Prints a string in JSON. Bytes that are no UTF-8 become U+FFFD. */
+/* Prints a string in JSON. Bytes that are not UTF-8 become U+FFFD. */
 static void print_text(FILE *out, const char *text)
 {
     g_autofree char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
@@ -30,10 +30,7 @@ static void print_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/*
- * Prints properties of the workload, as it was after it was fitted to the
- * drive.
- */
+/* Prints properties of the workload, after it was fitted to the drive. */
 static void print_workload(FILE *out, const Workload *workload,
                            const Outcome *o, const ReplayResult *r)
 {

@@ -11,16 +11,16 @@
 /* How the workload was run. */
 typedef struct {
     const char *name;       /* name of the workload, or "jobs" */
-    const char *pace;       /* --mode, or "jobs" */
+    const char *pace;       /* argument of --mode, or "jobs" */
     int64_t depth, speed_permille, seed;
-    uint64_t repeat;        /* times that the workload ran */
-    const GPtrArray *warnings; /* of the workload's oddities; NULL: none */
+    uint64_t repeat;        /* how often the workload ran */
+    const GPtrArray *warnings; /* warnings about the workload; NULL: none */
     double wall_s;
 } Outcome;
 
 /*
- * Writes the results to the file; path NULL or "-": to standard output. False,
- * with *error set: the file cannot be written.
+ * Writes the results to the file, or to standard output if `path` is NULL or
+ * "-". Returns false, with *error set, if the file cannot be written.
  */
 bool outcome_write(const char *path, const ScarpDrive *drive,
                    const Workload *workload, const Outcome *outcome,

@@ -1,5 +1,5 @@
 /*
- * How long a drive takes to get ready when its power has failed.
+ * How long a drive takes to get ready after its power has failed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

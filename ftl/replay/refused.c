@@ -1,5 +1,5 @@
 /*
- * The error line with which a program ends.
+ * Prints the error line with which a program ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,8 +10,8 @@
 #define REPLACEMENT 0xfffd
 
 /*
- * True when a terminal shows c. g_unichar_isprint() is true for separators of
- * lines and paragraphs, too.
+ * True when a terminal shows `c` in the line. g_unichar_isprint() is true of
+ * separators of lines and paragraphs, too.
  */
 static bool shows(gunichar c)
 {

@@ -10,8 +10,8 @@
 
 /*
  * Prints "program: message" as one line on standard error. The message may have
- * names and values from a file of somebody else: characters that would steer a
- * terminal, or begin another line, become U+FFFD.
+ * names and values from a file that somebody else made. So characters that
+ * would steer a terminal, or begin another line, become U+FFFD.
  */
 void print_error(const char *program, const GError *error);
 

@@ -17,8 +17,8 @@
 
 typedef struct {
     ScarpCmd cmd;
-    uint64_t number; /* number of its submission */
-    int64_t logged_ns; /* its end in the log; 0: not known */
+    uint64_t number; /* number of the submission */
+    int64_t logged_ns; /* end of the command in the log; 0: not known */
 } Slot;
 
 typedef struct {
@@ -31,19 +31,19 @@ typedef struct {
     TraceRecord next;
     bool has_next, next_folded;
     int64_t last_time_ns;
-    uint64_t end_bytes;   /* where the last request ended */
+    uint64_t end_bytes;   /* end address of the last request */
     uint64_t *touched, *written; /* a bit for FOOTPRINT_BYTES of the drive */
     uint32_t device[MAX_DEVICES];
     uint32_t in_flight;
     gint64 shown_us;
     FlashLog *served;     /* the flash log, or NULL */
-    guint changed;        /* changes made */
-    int64_t over_ns;      /* nothing is submitted from here on */
+    guint changed;        /* number of changes made */
+    int64_t over_ns;      /* no request is submitted from this time on */
 } Replay;
 
 /*
- * Returns where the addresses of a device begin. Devices of a trace begin at
- * distances that are no simple share of the drive, so that few of them overlap
+ * Returns the address where a device of the trace begins. Devices begin at
+ * distances that are no simple share of the drive, so that few devices overlap
  * much.
  */
 static uint64_t device_shift(Replay *r, uint32_t device, uint64_t drive)
@@ -142,7 +142,7 @@ static uint64_t mark(uint64_t *bits, uint64_t first, uint64_t last)
     return news * FOOTPRINT_BYTES;
 }
 
-/* Counts properties of the workload, as the drive sees it. */
+/* Counts properties of the workload, after it was fitted to the drive. */
 static void characterise(Replay *r, const TraceRecord *record)
 {
     uint64_t first = record->offset_bytes / FOOTPRINT_BYTES, last;
@@ -202,8 +202,8 @@ static bool reap(Replay *r, GError **error)
         Slot *slot = cmd->opaque;
 
         /*
-         * A command that ends after over_ns is not compared: in the logged run,
-         * commands that this replay no longer sends may have delayed it.
+         * A command that ends after over_ns is not compared. In the logged run,
+         * commands that this replay no longer submits may have delayed it.
          */
         if (r->o->exact && cmd->complete_ns < r->over_ns &&
             !cmdlog_ended(r->o->exact, cmd, slot->logged_ns, error)) {
@@ -260,8 +260,8 @@ static void show_progress(Replay *r, gint64 began_us)
 }
 
 /*
- * Returns a time of the workload scaled by the speed. Far times become the last
- * one that is possible.
+ * Returns a time of the workload, scaled by the speed. A time that is too far
+ * away becomes the last possible time.
  */
 static int64_t at_speed(const Replay *r, int64_t ns)
 {
@@ -277,8 +277,8 @@ static int64_t safe_ns(const Replay *r, int64_t ns)
 }
 
 /*
- * Returns when the next request is due; SCARP_TIME_NEVER: a command must
- * complete first.
+ * Returns the time at which the next request is due. SCARP_TIME_NEVER: a
+ * command must complete first.
  */
 static int64_t due_ns(const Replay *r, int64_t origin_ns)
 {
@@ -301,7 +301,10 @@ static int64_t due_ns(const Replay *r, int64_t origin_ns)
 
 /* ---- Changes ------------------------------------------------------------ */
 
-/* Returns the next change; NULL: none is left, or it comes too late. */
+/*
+ * Returns the next change. NULL: no change is left, or the next one comes too
+ * late.
+ */
 static const Change *next_change(const Replay *r)
 {
     const Change *change = r->o->changes && r->changed < r->o->changes->len
@@ -348,7 +351,7 @@ static bool loop(Replay *r, GError **error)
         if (event_ns == SCARP_TIME_NEVER && next_ns == SCARP_TIME_NEVER) {
             return true;
         }
-        /* at one time completions come before submissions */
+        /* at equal times completions come before submissions */
         if (event_ns <= next_ns) {
             scarp_run_until_done(r->drive,
                                  change ? MIN(next_ns, change->time_ns)
@@ -420,7 +423,9 @@ static void begin_logs(Replay *r)
 static void end_logs(Replay *r)
 {
     if (r->o->gc_rows || r->o->flash_rows) {
-        /* Collections that bring the drive to rest are no part of the run. */
+        /*
+         * Collections that bring the drive to rest are not a part of the run.
+         */
         scarp_set_observer(r->drive, &(ScarpObserver) { 0 });
     }
     flashlog_free(r->served);

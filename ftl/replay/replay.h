@@ -12,8 +12,8 @@
 
 typedef enum {
     REPLAY_OPEN,   /* at the workload's times */
-    REPLAY_CLOSED, /* depth requests at once */
-    REPLAY_THINK,  /* the workload's gaps, after completions */
+    REPLAY_CLOSED, /* `depth` requests at once */
+    REPLAY_THINK,  /* the workload's gaps, each after a completion */
 } ReplayMode;
 
 typedef struct {
@@ -35,8 +35,8 @@ typedef struct {
     FILE *lines;              /* log of lines and jobs, or NULL */
     GArray *changes;          /* Change, or NULL */
     /*
-     * Path of a command log: each command must end at the nanosecond that this
-     * log has for it. NULL: ends are not compared.
+     * Path of a command log: each command must end exactly at its time in this
+     * log. NULL: ends are not compared.
      */
     const char *exact;
 } ReplayOptions;
@@ -47,7 +47,7 @@ typedef struct {
     uint64_t read_bytes, write_bytes;
     uint64_t folded;      /* requests whose addresses were folded */
     uint64_t sequential;  /* requests that begin where the last one ended */
-    /* bytes of the drive, each counted once */
+    /* bytes of the drive; a byte that is used twice counts once */
     uint64_t touched_bytes, written_bytes;
     uint32_t devices;     /* of the trace */
     uint32_t peak_in_flight;
@@ -60,8 +60,8 @@ typedef struct {
 } ReplayResult;
 
 /*
- * Runs the workload. False, with *error set: the workload is bad, or the drive
- * does not come to rest.
+ * Runs the workload. Returns false, with *error set, if the workload is bad, or
+ * if the drive does not come to rest.
  */
 bool replay_run(ScarpDrive *drive, Workload *workload,
                 const ReplayOptions *options, ReplayResult *result,

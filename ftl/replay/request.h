@@ -1,5 +1,6 @@
 /*
- * A request of a workload, as it is submitted by the replay loop and by jobs.
+ * A request of a workload: the replay loop and jobs check, count and submit
+ * requests with these functions.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,13 +10,13 @@
 #include "replay.h"
 
 /*
- * False, with *error set, if the request, the number-th from 1 on, names a
- * stream that the drive does not have.
+ * Returns false, with *error set, if the request names a stream that the drive
+ * does not have. `number` is the number of the request, from 1 on.
  */
 bool request_allowed(const ScarpDrive *drive, const TraceRecord *record,
                      uint64_t number, GError **error);
 void request_count(ReplayResult *result, const TraceRecord *record);
-/* Fills cmd from the record, except for data and opaque. */
+/* Fills cmd from the record, except the members `data` and `opaque`. */
 void request_fill(ScarpCmd *cmd, const TraceRecord *record, int64_t now_ns);
 
 #endif /* REPLAY_REQUEST_H */

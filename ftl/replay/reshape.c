@@ -14,13 +14,13 @@ typedef struct {
     ReshapeOpen *open;
     void *opaque;
     Workload *inner;
-    char *also;             /* base.also */
+    char *also;             /* owned; base.also points to it */
     uint64_t pass;          /* number of this pass, from 0 on */
     uint64_t seen;          /* requests of this pass, given or left out */
     int64_t begin_ns;       /* time of the first pass's first request */
     int64_t offset_ns;      /* added to the workload's times in this pass */
     int64_t cut_ns;         /* taken off the workload's times in this pass */
-    int64_t last_ns;        /* time of the last request, by the workload */
+    int64_t last_ns;        /* time of the last request in the workload */
     int64_t end_ns;         /* the end of the workload so far */
 } Reshaped;
 
@@ -68,7 +68,7 @@ static void give(Reshaped *self, TraceRecord *record)
 }
 
 /*
- * Leaves a request out. The gap before it stays in the workload, up to
+ * Leaves a request out. The gap before the request stays in the workload, up to
  * max_gap_ns.
  */
 static void leave_out(Reshaped *self, int64_t time_ns)
@@ -102,7 +102,7 @@ static void follow(Reshaped *self)
     }
 }
 
-/* Begins the next pass, a mean gap after the last request of this one. */
+/* Begins the next pass, a mean gap after the last request of this pass. */
 static bool again(Reshaped *self, GError **error)
 {
     int64_t span_ns = self->end_ns - self->begin_ns;
@@ -173,8 +173,8 @@ bool reshape_parse_skip(Reshape *how, const char *text, GError **error)
         { "flushes", SCARP_OP_FLUSH, SCARP_OP_FLUSH },
     };
     /*
-     * g_strsplit() finds no part in an empty text. The text "," has empty
-     * parts, which are refused.
+     * g_strsplit() returns no part for an empty text. So the text "," is split
+     * instead, whose empty parts are refused.
      */
     g_auto(GStrv) parts = g_strsplit(*text ? text : ",", ",", -1);
 
@@ -209,7 +209,7 @@ Workload *reshape_new(const Reshape *how, ReshapeOpen *open, void *opaque,
     self->base.next = reshaped_next;
     self->base.free = reshaped_free;
     self->base.permille_done = -1;
-    /* a format's name may not outlive `inner`, so it is copied */
+    /* the format's name may be freed with `inner`, so it is copied */
     self->base.also = self->also = g_strdup(inner->also);
     self->how = *how;
     self->open = open;

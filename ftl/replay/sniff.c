@@ -9,11 +9,11 @@
 #include <string.h>
 
 /*
- * If no format fits all lines, the best is still chosen when it fits this many
- * requests before the first damaged line.
+ * If no format fits all lines, the best format is still chosen when it fits at
+ * least this many requests before the first damaged line.
  */
 #define ENOUGH 10
-/* The mean interval tells the unit of time only from this many requests on. */
+/* The mean interval shows the unit of time only from this many requests on. */
 #define JUDGED 8
 /*
  * Times with a smaller mean interval are in ms: in ns there would be more than
@@ -26,25 +26,26 @@
  */
 #define LONGEST_MS 60000
 /*
- * If a trace's longest request has at least this length, the length is probably
- * in bytes: in sectors it would be 2 MiB.
+ * If the longest request of a trace has at least this length, lengths are
+ * probably in bytes: in sectors it would be 2 MiB.
  */
 #define LARGE 4096
 /*
- * If a trace's longest request has at least this length, the length is in bytes
- * for certain: no block layer asks for as many sectors, which would be 32 MiB.
+ * If the longest request of a trace has at least this length, lengths are
+ * certainly in bytes: in sectors it would be 32 MiB, which no block layer asks
+ * for.
  */
 #define TOO_LARGE 65536
 
-/* Findings about the lines, when they are read as one format. */
+/* Findings about the lines, when they are read as lines of one format. */
 typedef struct {
     const TraceFormat *format;
-    uint32_t good;          /* requests before the first line that is none */
+    uint32_t good;          /* requests before the first foreign line */
     bool fits;              /* every line is of the format */
-    bool dots;              /* a line of a request has a decimal point */
+    bool dots;              /* the line of a request has a decimal point */
     int64_t first_ns, last_ns;
     uint64_t longest_bytes; /* the longest request */
-    uint64_t odd_sectors;   /* offsets or lengths that are no whole sectors */
+    uint64_t odd_sectors;   /* offsets or lengths that are not whole sectors */
 } Look;
 
 char trace_action_of(char **lines)
@@ -88,7 +89,7 @@ bool trace_is_head(const char *text)
     return true;
 }
 
-/* Reads a line into look. False: the line is not of the format. */
+/* Reads a line into *look. Returns false if the line is not of the format. */
 static bool look_at(Look *look, TraceState *state, const char *line)
 {
     g_autofree char *copy = g_strdup(line);
@@ -163,8 +164,8 @@ static Look *of(GArray *looks, const char *name)
 
 /*
  * Chooses among the formats that fit. Five columns of numbers may be of several
- * formats: lengths tell sectors from bytes, and the mean interval tells
- * milliseconds from nanoseconds.
+ * formats. Lengths show whether they are in sectors or in bytes, and the mean
+ * interval shows whether times are in milliseconds or in nanoseconds.
  */
 static const Look *choose(GArray *looks)
 {
@@ -187,7 +188,7 @@ static const Look *choose(GArray *looks)
                ? ms : mqsim;
 }
 
-/* True when the other format fits as well, and would give other requests. */
+/* True when `other` fits as well as `chosen`, and would give other requests. */
 static bool rivals(const Look *chosen, const Look *other)
 {
     if (chosen->format->parse == other->format->parse ||
@@ -205,7 +206,7 @@ static bool rivals(const Look *chosen, const Look *other)
            chosen->longest_bytes < TOO_LARGE;
 }
 
-/* Chooses a format in spite of a damaged line, which the replay will name. */
+/* Chooses a format in spite of a damaged line, which the replay will report. */
 static bool nearly(GArray *all, TraceGuess *guess)
 {
     const Look *most = NULL;

@@ -10,7 +10,7 @@
 
 /* A request of a workload, before it is fitted to the drive. */
 typedef struct {
-    int64_t time_ns;       /* since the workload's first request */
+    int64_t time_ns;       /* time since the workload's first request */
     uint64_t offset_bytes;
     uint64_t length_bytes;
     uint32_t device;       /* number of the device in the trace */
@@ -18,8 +18,8 @@ typedef struct {
     uint16_t stream;
     bool fua;
     int64_t deadline_ns; /* from the submission on; 0: no deadline */
-    uint64_t line;       /* line of the trace; 0: the workload is no text */
-    int64_t complete_ns; /* its end in a command log; 0: not known */
+    uint64_t line;       /* line of the trace; 0: the workload is not a text */
+    int64_t complete_ns; /* end of the command in a command log; 0: not known */
 } TraceRecord;
 
 #define TRACE_DEADLINE_MAX_US 1000000000ll
@@ -31,35 +31,38 @@ char *trace_formats_text(void);
 
 typedef struct Workload Workload;
 struct Workload {
-    /* Gets the next request. False: there is none, or *error is set. */
+    /*
+     * Gets the next request. Returns false if there is none. *error is then set
+     * if the workload is bad.
+     */
     bool (*next)(Workload *self, TraceRecord *record, GError **error);
     void (*free)(Workload *self);
     const char *format;     /* name of the format, or "generator" */
     bool absolute;          /* times and addresses are the drive's own */
     uint32_t sniffed;       /* requests that showed the format; 0: named */
-    const char *also;       /* names of other formats that fit, or NULL */
-    /* Lines of a trace that are no requests of the replay: */
+    const char *also;       /* names of further formats that fit, or NULL */
+    /* Lines of a trace that are not requests of the replay: */
     uint64_t skipped_lines; /* before the first good line */
-    uint64_t empty_requests; /* of no bytes */
-    uint64_t foreign_lines; /* operations for which drives have no command */
-    /* Changes that reshape_new() has made: */
-    uint64_t skipped_requests; /* of operations that are left out */
+    uint64_t empty_requests; /* of requests without bytes */
+    uint64_t foreign_lines; /* of operations for which drives have no command */
+    /* Changes made by reshape_new(): */
+    uint64_t skipped_requests; /* requests of operations that are left out */
     uint64_t gaps_cut;
-    int64_t gaps_cut_ns;    /* sum of what was cut off */
+    int64_t gaps_cut_ns;    /* sum of the times that were cut off */
     int permille_done; /* read so far; -1: unknown */
     /*
-     * Called with a line about an oddity that does not stop the replay. May be
-     * NULL.
+     * Called with a line about an oddity that does not stop the replay. NULL:
+     * oddities are not reported.
      */
     void (*warn)(const char *text);
     uint64_t times_back;  /* requests with a time before the last one's */
-    uint64_t times_ahead; /* requests more than a day after the last one */
+    uint64_t times_ahead; /* requests more than a day after the last request */
 };
 
 Workload *trace_open(const char *path, const char *format, GError **error);
 /*
- * Makes a generator from "NAME[,key=value…]". drive_bytes is the size of the
- * drive. seed is used unless the text has a seed.
+ * Makes a generator from "NAME[,key=value…]" for a drive of drive_bytes bytes.
+ * `seed` is used unless the text has a seed.
  */
 Workload *gen_new(const char *text, uint64_t drive_bytes, uint64_t seed,
                   GError **error);
@@ -73,7 +76,8 @@ typedef struct {
 } Zipf;
 
 /*
- * Makes a Zipf table, which is the same on every host. theta is in thousandths.
+ * Makes a Zipf table, which is the same on every host. The exponent theta is in
+ * thousandths.
  */
 void zipf_init(Zipf *zipf, uint32_t n, uint32_t theta_permille);
 void zipf_clear(Zipf *zipf);

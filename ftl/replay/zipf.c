@@ -1,6 +1,6 @@
 /*
- * Zipf weights, computed without libm, so that a table is the same on every
- * host.
+ * Zipf weights, computed without libm, so that a Zipf table is the same on
+ * every host.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,7 +27,7 @@ static uint64_t log2_q32(uint64_t x)
     return result;
 }
 
-/* Returns floor(sqrt(x)) of a number below 2^126. */
+/* Returns floor(sqrt(x)) for x below 2^126. */
 static uint64_t root(unsigned __int128 x)
 {
     uint64_t result = 0;
