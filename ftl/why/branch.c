@@ -1,6 +1,6 @@
 /*
- * A branch of a run: makes its change at the instant, runs on until the
- * commands have ended, and writes a line about what became of them.
+ * A branch of a recorded run: makes its change at the instant, runs on until
+ * the commands have ended, and writes a line about the results.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,17 +13,18 @@
 #include <errno.h>
 
 /*
- * A row that the branch compares: its command was under way at the instant, or
- * is submitted in the window.
+ * A row that the branch compares with the recorded run. Its command was under
+ * way at the instant, or is submitted in the window.
  */
 typedef struct {
-    int64_t submit_ns, complete_ns; /* in the branch; 0: not yet */
+    int64_t submit_ns, complete_ns; /* in the branch; complete_ns 0: not yet */
     bool exact;
 } Row;
 
 /*
- * The drive's free blocks, collections and relocated units. The member "owed"
- * of the branch's line is computed from these before and after the window.
+ * The drive's free blocks, collections and relocated units, as they are before
+ * and after the window. The member "owed" of the branch's line is computed from
+ * these.
  */
 typedef struct {
     uint64_t free_blocks, gc_runs, moved_units;
@@ -35,12 +36,15 @@ typedef struct {
     const WhySurvey *survey;
     guint first, n_rows; /* rows compared: first to first + n_rows - 1 */
     Row *row;            /* [n_rows] */
-    guint rest;          /* compared rows that have not ended */
-    guint asked_rest;    /* commands asked for that have not ended */
-    guint n_ended;       /* completions so far, those before the instant too */
-    /* time of the first completion unlike the run's; SCARP_TIME_NEVER: none */
+    guint rest;          /* compared rows whose commands have not ended */
+    guint asked_rest;    /* commands asked about that have not ended */
+    guint n_ended;       /* completions so far, before the instant too */
+    /*
+     * time of the first completion that differs from the run's;
+     * SCARP_TIME_NEVER: none
+     */
     int64_t differs_ns;
-    int64_t hold_until_ns; /* no collection may begin by itself until then */
+    int64_t hold_until_ns; /* until then no collection may begin by itself */
     uint32_t most_in_flight;
     uint64_t forced;     /* collections that began in spite of the hold */
     Owed before, after;
@@ -86,8 +90,8 @@ static void submitted(void *opaque, const ScarpCmd *cmd, guint row)
 }
 
 /*
- * Completions are compared one by one with those of the recorded run: until one
- * differs, the guest cannot have noticed the branch.
+ * Compares completions one by one with those of the recorded run. Until a
+ * completion differs, the guest cannot have noticed the branch.
  */
 static void compare(Branch *b, const ScarpCmd *cmd, guint row)
 {
@@ -247,7 +251,10 @@ static void close_files(Branch *b, char **fault)
 
 /* ---- The strip ---------------------------------------------------------- */
 
-/* The die is that of the chain, or of the first command asked for. */
+/*
+ * Begins the strip for the die of the episode's chain, or, without a chain, for
+ * the die of the first command asked about.
+ */
 static void begin_strip(Branch *b)
 {
     const WhyEpisode *episode = b->episode;
@@ -260,7 +267,10 @@ static void begin_strip(Branch *b)
     }
 }
 
-/* Until the commands asked for have ended, in fact and in the branch. */
+/*
+ * Writes the strip up to the time at which the commands asked about have ended,
+ * both in the recorded run and in the branch.
+ */
 static void tell_strip(const Branch *b, FILE *out)
 {
     int64_t until_ns = 0;
@@ -330,7 +340,9 @@ static bool change(Branch *b, const WhyBranch *branch, GError **error)
     case WHY_CONTROL:
         return true;
     case WHY_UNDER:
-        /* The run's own later changes would end the branch's scheme. */
+        /*
+         * Later changes of the recorded run would replace the branch's scheme.
+         */
         rerun_drop_changes(run);
         if (!scarp_drive_set_scheme(run->drive, branch->scheme, branch->params,
                                     error)) {
@@ -391,13 +403,13 @@ static void tell_asked(const Branch *b, FILE *out)
 
 /*
  * Sums over the compared rows, of the recorded run (fact) and of the branch.
- * They tell which commands became slower.
+ * These sums show which commands became slower.
  */
 typedef struct {
     int64_t fact_ns, branch_ns, waited_ns;
-    int64_t asked_ns, faster_ns, slower_ns; /* branch less fact */
+    int64_t asked_ns, faster_ns, slower_ns; /* branch minus fact */
     guint n, n_faster, n_slower, worst;
-    int64_t worst_ns; /* the most that one command lost */
+    int64_t worst_ns; /* the greatest loss of a single command */
 } Paid;
 
 static Paid paid(const Branch *b)
@@ -410,7 +422,7 @@ static Paid paid(const Branch *b)
         int64_t ns = b->row[i].complete_ns - b->row[i].submit_ns;
 
         if (cmd->complete_ns <= b->episode->at_ns) {
-            continue; /* the command had ended at the instant */
+            continue; /* the command had ended before the instant */
         }
         p.n++;
         p.fact_ns += fact_ns;

@@ -1,6 +1,7 @@
 /*
  * A branch: the run from an instant on, with another scheme, without
- * collections, or with a larger buffer. It has a process of its own.
+ * collections, or with a larger buffer. Each branch runs in a process of its
+ * own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +11,7 @@
 #include "why/survey.h"
 
 typedef enum {
-    WHY_CONTROL, /* nothing changes: the run itself */
+    WHY_CONTROL, /* nothing changes: repeats the recorded run */
     WHY_UNDER,   /* another scheme */
     WHY_WITHOUT, /* no collection begins until the commands have ended */
     WHY_WITH,    /* a larger write buffer */
@@ -18,7 +19,7 @@ typedef enum {
 
 typedef struct {
     WhyKind kind;
-    const char *text;   /* as asked for */
+    const char *text;   /* as the user asked for it */
     const char *scheme; /* WHY_UNDER */
     const char *params; /* WHY_UNDER, or NULL */
     uint64_t bytes;     /* WHY_WITH */
@@ -26,28 +27,28 @@ typedef struct {
 
 /*
  * An episode: commands that waited behind one chain of collections, or a single
- * command. Each branch shows what its change does to all of them.
+ * command. Each branch shows how its change affects all of these commands.
  */
 typedef struct {
     guint number;       /* from 1 on */
-    int chain;          /* in WhySurvey.chains; -1: none */
-    GArray *asked;      /* WhyAsked */
-    /* the instant from which on the branches differ from the run */
+    int chain;          /* index in WhySurvey.chains; -1: none */
+    GArray *asked;      /* WhyAsked: the commands of the episode */
+    /* the instant from which on branches differ from the run */
     int64_t at_ns;
-    int64_t until_ns;   /* end of the window that is accounted for */
+    int64_t until_ns;   /* end of the window in which commands are compared */
 } WhyEpisode;
 
-/* The survey, which all branches share, and where their outputs go. */
+/* The survey, which all branches share, and the places for their outputs. */
 typedef struct {
     const WhySurvey *survey;
     const char *logs;  /* folder for the branches' logs, or NULL */
     const char *trace; /* start of the paths of timelines, or NULL */
-    bool strips;       /* each line has a strip of the die in question */
+    bool strips;       /* each line has a strip of the episode's die */
 } WhyHow;
 
 /*
  * Continues the run, which is at the episode's instant, and writes a line of
- * JSON about the branch. docs/why.md has the line's members.
+ * JSON about the branch. docs/why.md describes the members of the line.
  */
 void why_branch(Rerun *run, const WhyEpisode *episode, const WhyBranch *branch,
                 const WhyHow *how, guint number, FILE *out);

@@ -1,6 +1,6 @@
 /*
- * Chooses the commands that are asked about, and joins into an episode those
- * that waited behind one chain of collections.
+ * Chooses the commands to explain. Commands that waited behind one chain of
+ * collections form an episode.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -109,8 +109,8 @@ static void clear_episode(gpointer episode)
 }
 
 /*
- * Returns the command's episode, which is made if there is none. NULL: there are
- * as many as are allowed.
+ * Returns the command's episode, and makes it if there is none. Returns NULL if
+ * `most` episodes exist already.
  */
 static WhyEpisode *episode_of(GArray *episodes, const WhyAsked *asked,
                               guint most)
@@ -140,9 +140,9 @@ static int by_instant(gconstpointer a, gconstpointer b)
 }
 
 /*
- * Sets the instant, if it is not given, and the end of the window. The window
- * is twice as long as the episode and at least 100 ms, so that it shows the
- * collections that a branch only delayed; but it ends when the run has ended.
+ * Sets the episode's instant, if it is not given, and the end of its window.
+ * The window is twice as long as the episode and at least 100 ms, so that it
+ * shows the collections that a branch only delayed. But it ends with the run.
  */
 static void set_times(WhyEpisode *episode, const WhySurvey *survey,
                       const RerunRecord *record)

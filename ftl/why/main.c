@@ -4,8 +4,8 @@
  *
  * The run is repeated twice on its drive. The first repetition checks that it
  * goes as recorded, and finds the collections that delayed each command that
- * the user asks about. The second one forks a process for each branch at the
- * branch's instant.
+ * the user asks about. The second repetition forks a process for each branch at
+ * the branch's instant.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -146,9 +146,9 @@ static GArray *branches_asked(GError **error)
 }
 
 /*
- * True when the drive's description allows the branch's write buffer, which
- * must be larger than that of the run, has_bytes. False, with *error set: the
- * description does not.
+ * True when the drive's description allows the branch's write buffer. It must
+ * be larger than the run's buffer of has_bytes bytes. Returns false, with
+ * *error set, if it is not allowed.
  */
 static bool may_grow(const ScarpConfig *config, const WhyBranch *branch,
                      uint64_t has_bytes, GError **error)
@@ -177,8 +177,8 @@ static bool may_grow(const ScarpConfig *config, const WhyBranch *branch,
 }
 
 /*
- * Checks all branches before the run is repeated. False, with *error set: one of
- * them would be refused.
+ * Checks all branches before the run is repeated. Returns false, with *error
+ * set, if any branch would be refused.
  */
 static bool branches_allowed(GArray *branches, const ScarpConfig *config,
                              GError **error)
@@ -210,9 +210,9 @@ static bool branches_allowed(GArray *branches, const ScarpConfig *config,
 
 /*
  * Ends the record at a power cut, because the log does not have all commands
- * that were under way then. *cut_ns is the time of the cut; SCARP_TIME_NEVER:
- * there was none. False and *error set: a command that came before the cut
- * ended after it.
+ * that were under way at the cut. *cut_ns is the time of the cut, or
+ * SCARP_TIME_NEVER if there was none. Returns false, with *error set, if a
+ * command that came before the cut ended after it.
  */
 static bool end_at_cut(RerunRecord *record, int64_t *cut_ns, GError **error)
 {

@@ -1,11 +1,11 @@
 /*
- * Strips: the phases of one die's cells are kept, and written as JSON.
+ * Strips: the phases in which one die's cells are busy, written as JSON.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "why/strip.h"
 
-/* Work that cells are busy with. names[] has its names in the output. */
+/* Work of a die's cells. names[] has the names of the output. */
 typedef enum {
     WORK_HOST_READ, WORK_HOST_PROGRAM, WORK_GC_READ, WORK_GC_PROGRAM,
     WORK_ERASE, WORK_OTHER, WORK__COUNT
@@ -40,7 +40,7 @@ static Work work_of(const ScarpFlashOp *op)
     if (op->kind == SCARP_FLASH_READ) {
         return host ? WORK_HOST_READ : WORK_GC_READ;
     }
-    /* A copyback reads and programs; programming takes most of it. */
+    /* A copyback reads and programs; the program takes most of its time. */
     return host ? WORK_HOST_PROGRAM : WORK_GC_PROGRAM;
 }
 

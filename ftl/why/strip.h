@@ -1,5 +1,6 @@
 /*
- * A strip: what one die did from an instant on, for the report's picture.
+ * A strip: the activity of one die from an instant on, for the report's
+ * picture.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +14,7 @@
 typedef struct {
     uint32_t die;    /* drive-wide index */
     int64_t from_ns;
-    GArray *slices;  /* NULL: none are kept */
+    GArray *slices;  /* NULL: phases are not recorded */
 } WhyStrip;
 
 void why_strip_begin(WhyStrip *strip, uint32_t die, int64_t from_ns);
@@ -21,7 +22,7 @@ void why_strip_begin(WhyStrip *strip, uint32_t die, int64_t from_ns);
 void why_strip_add(WhyStrip *strip, const ScarpFlashOp *op);
 /*
  * Writes the strip up to until_ns as a JSON object, which docs/why.md
- * describes; null: none was kept.
+ * describes. Writes null if phases were not recorded.
  */
 void why_strip_tell(const WhyStrip *strip, int64_t until_ns, FILE *out);
 void why_strip_clear(WhyStrip *strip);

@@ -1,21 +1,22 @@
 /*
- * Surveys a run.
+ * Surveys a recorded run: repeats it, and finds the collections that delayed
+ * commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "why/survey.h"
 
-/* A command asked for that is under way, or has been. */
+/* A command asked about that is under way, or has been. */
 typedef struct {
     uint64_t seq;
-    guint asked;       /* its place in WhySurvey.asked */
+    guint asked;       /* index in WhySurvey.asked */
     int64_t served_ns; /* end of its last flash command so far */
-    uint32_t die;      /* die of that flash command */
+    uint32_t die;      /* die of the flash command that ended last */
 } Served;
 
 typedef struct {
     WhySurvey *survey;
-    GHashTable *by_row; /* row to its place in WhySurvey.asked, plus 1 */
+    GHashTable *by_row; /* from a row to its index in WhySurvey.asked, plus 1 */
     GHashTable *by_seq; /* Served */
     GArray *runs;       /* ScarpGcRun */
     uint32_t in_flight;
@@ -48,8 +49,8 @@ static void ended(void *opaque, const ScarpCmd *cmd, guint row G_GNUC_UNUSED)
     looking->survey->end_ns = cmd->complete_ns;
     if (served) {
         /*
-         * A buffered write completes before its own program ends, so it waited
-         * for other programs at most.
+         * A buffered write completes before its own program ends, so it can
+         * only have waited for other programs.
          */
         g_array_index(looking->survey->asked, WhyAsked, served->asked).die =
             served->served_ns <= cmd->complete_ns ? served->die : WHY_NOWHERE;
@@ -113,8 +114,8 @@ static void make_chains(WhySurvey *survey, GArray *runs)
 }
 
 /*
- * Returns for how long the chain ran while the command was under way; 0 or
- * less: it did not.
+ * Returns how long the chain ran while the command was under way. 0 or less:
+ * they did not overlap.
  */
 static int64_t overlap_ns(const WhyChain *chain, const CmdLogRow *cmd)
 {
@@ -123,8 +124,9 @@ static int64_t overlap_ns(const WhyChain *chain, const CmdLogRow *cmd)
 }
 
 /*
- * Returns the die for a command that needed none, and so waited for room in the
- * buffer: the die that collected for longest meanwhile.
+ * Returns the die that delayed a command which needed no die, and so waited for
+ * room in the buffer. That is the die that collected for longest while the
+ * command was under way.
  */
 static uint32_t die_of_room(const WhySurvey *survey, const CmdLogRow *cmd)
 {
@@ -159,7 +161,7 @@ static void find_chain(const WhySurvey *survey, const RerunRecord *record,
 
         if (chain->die == asked->die && overlap_ns(chain, cmd) > 0) {
             asked->chain = i;
-            return; /* the earliest one: branches begin before it */
+            return; /* takes the earliest chain: branches begin before it */
         }
     }
 }
@@ -172,7 +174,8 @@ static bool repeat(Rerun *run, GError **error)
 
     while ((next_ns = rerun_next_ns(run)) != SCARP_TIME_NEVER) {
         /*
-         * Each call runs a second of the drive's time, so that calls are few.
+         * Each call runs a second of the drive's time, so that there are few
+         * calls.
          */
         if (!rerun_run(run, MIN(next_ns + 1000000000, SCARP_TIME_LAST),
                        error)) {

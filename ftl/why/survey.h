@@ -1,7 +1,7 @@
 /*
- * The first repetition of a run: checks that it goes as recorded, and lists the
- * collections of each die. For each command that the user asks about, finds the
- * die that the command waited for.
+ * The first repetition of a recorded run. It checks that the run goes as
+ * recorded, and lists the collections of each die. For each command that the
+ * user asks about, it finds the die that the command waited for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,8 +13,8 @@
 #define WHY_NOWHERE UINT32_MAX
 
 /*
- * A chain: collections of one die, each begun no later than the one before had
- * ended.
+ * A chain: collections of one die, each of which began before the previous one
+ * had ended, or at its end.
  */
 typedef struct {
     int64_t begin_ns, end_ns;
@@ -25,21 +25,22 @@ typedef struct {
 /* A command that the user asks about. */
 typedef struct {
     guint row;
-    uint32_t die;  /* the die that it waited for; WHY_NOWHERE: none */
-    int chain;     /* in WhySurvey.chains; -1: behind none */
+    uint32_t die;  /* die that the command waited for; WHY_NOWHERE: none */
+    int chain;     /* index in WhySurvey.chains; -1: it waited behind none */
 } WhyAsked;
 
 typedef struct {
     GArray *asked;  /* WhyAsked */
     GArray *chains; /* WhyChain, by die, then by time */
-    guint *by_end;  /* the rows in the order of completion */
+    guint *by_end;  /* rows in the order of completion */
     uint32_t most_in_flight;
-    int64_t end_ns; /* the last completion */
+    int64_t end_ns; /* time of the last completion */
 } WhySurvey;
 
 /*
- * Repeats the whole run on the drive of config. rows: the commands asked for.
- * False, with *error set: it is not the recorded run.
+ * Repeats the whole run on the drive of `config`. `rows` are the commands that
+ * the user asks about. Returns false, with *error set, if the drive does not
+ * repeat the recorded run.
  */
 bool why_survey(WhySurvey *survey, const RerunRecord *record,
                 const ScarpConfig *config, const GArray *rows, GError **error);
