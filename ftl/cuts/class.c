@@ -1,13 +1,13 @@
 /*
- * The class of a power cut: the set of all that the cut meets.
+ * The class of a power cut: the set of all work that the cut interrupts.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "cuts/class.h"
 
 /*
- * Names of the bits, in the order of output. `begins`: the name begins a group,
- * which a semicolon separates from the group before.
+ * Names of the bits, in the order of output. `begins` marks a name that begins
+ * a group; a semicolon separates it from the group before.
  */
 static const struct {
     const char *name;

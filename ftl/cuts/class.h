@@ -1,7 +1,7 @@
 /*
  * The class of a moment of a run says what a power cut at that moment would
  * meet: which flash commands run and for whom, what the mapping reclaims, and
- * which data only RAM contains.
+ * which data is in RAM only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,15 +10,18 @@
 
 #include "cuts/walk.h"
 
-typedef uint32_t CutsClass; /* a bit for each thing that a cut meets */
+typedef uint32_t CutsClass; /* a bit for each kind of work that a cut meets */
 
 enum { CUTS_CLASS_BITS = 17 };
 
-/* Returns the class of a cut at this moment: all that it meets in any drive. */
+/*
+ * Returns the class of a cut at this moment: all kinds of work that the cut
+ * meets in any drive.
+ */
 CutsClass cuts_class(const CutsWalk *walk);
 /*
  * Returns the class as text, such as "program of the host, erase; collection;
- * buffered"; g_free() it.
+ * buffered". The caller frees it with g_free().
  */
 char *cuts_class_text(CutsClass class);
 

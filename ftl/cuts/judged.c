@@ -1,6 +1,6 @@
 /*
- * A drive whose power fails: NVMe's contract for power cuts (replay/contract.h)
- * is told of each of its commands.
+ * A drive whose power fails. NVMe's contract for power cuts (replay/contract.h)
+ * hears of each of its commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,8 +17,8 @@ static bool is_zero(const char *bytes, size_t n)
 }
 
 /*
- * Saves the contents before the run, if there are any. Most drives were aged
- * without contents.
+ * Saves the drive's contents from before the run, if it has any. Most drives
+ * were aged without contents.
  */
 static void keep_before(CutsDrive *d)
 {
@@ -69,8 +69,8 @@ static void begin_contract(CutsDrive *d)
 }
 
 /*
- * Called when cmd has completed: notes it as the write that its sectors show
- * from now on. A deallocation is noted as 0.
+ * Called when cmd has completed: notes cmd as the write whose contents its
+ * sectors now show. A deallocation is noted as 0.
  */
 static void note_last(CutsDrive *d, const ScarpCmd *cmd, uint32_t id)
 {

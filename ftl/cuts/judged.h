@@ -12,37 +12,36 @@
 
 typedef struct {
     Rerun run;
-    bool is_volatile; /* completed writes need not be durable */
+    bool is_volatile; /* completed writes may be lost */
     /* The members below are set only if the drive is judged. */
     ScarpContract *contract;
-    uint32_t *last; /* [sector]: last completed write; 0: none */
+    uint32_t *last; /* [sector]: id of the last completed write; 0: none */
     char *before;   /* contents when the run began; NULL: zeroes */
     uint64_t sectors;
-    bool left;       /* the host is gone (cuts_drive_leave()) */
-    int64_t left_ns; /* since when */
-    /*
-     * the commands under way when the host left: rows left_from to left_to - 1
-     */
+    bool left;       /* the host submits nothing more (cuts_drive_leave()) */
+    int64_t left_ns; /* time of cuts_drive_leave() */
+    /* commands under way at left_ns: rows left_from to left_to - 1 */
     guint left_from, left_to;
 } CutsDrive;
 
 /*
- * Makes the drive, with its clock at the time at which the run began. If
- * `judged` is set, d also follows NVMe's contract (replay/contract.h), and must
- * not be moved in memory.
+ * Makes the drive, with its clock at the time at which the run began. With
+ * `judged`, NVMe's contract (replay/contract.h) hears of its commands, too. *d
+ * must then stay at its place in memory.
  */
 bool cuts_drive_begin(CutsDrive *d, const RerunRecord *record,
                       const ScarpConfig *config, bool judged, GError **error);
 void cuts_drive_end(CutsDrive *d);
 
 /*
- * Ends the host's submissions. Commands under way then may or may not be done.
+ * Ends the host's submissions. Commands under way at this time may have been
+ * done or not.
  */
 void cuts_drive_leave(CutsDrive *d);
 
 /*
- * Return the contract's ids of the write of a row, and of the contents before
- * the run.
+ * Return the contract's id of the write of a row, and the id of the contents
+ * before the run.
  */
 static inline uint32_t cuts_id(guint row)
 {

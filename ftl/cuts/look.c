@@ -18,11 +18,12 @@ enum {
 static const char zeroes[PIECE_BYTES];
 
 /*
- * A piece of the contents, which is read anew when a sector outside is wanted.
+ * A piece of the contents. It is read anew when a sector outside of the piece
+ * is wanted.
  */
 typedef struct {
     const CutsDrive *d;
-    uint64_t first, end; /* the first sector, and the one behind the last */
+    uint64_t first, end; /* its first sector, and the sector behind its last */
     char bytes[PIECE_BYTES];
 } Piece;
 
@@ -78,7 +79,7 @@ static uint32_t shown_as(const CutsDrive *d, uint32_t id)
 
 /*
  * True when the sector shows a write that was under way when power failed, and
- * that has overwritten `last`, the last completed write.
+ * that has overwritten the last completed write, `last`.
  */
 static bool holds_later(Piece *piece, uint64_t sector, uint32_t last)
 {
@@ -116,7 +117,8 @@ static uint64_t count_lost(Piece *piece)
 /* ---- The name of contents ----------------------------------------------- */
 
 /*
- * Returns a name: a digest of the units that differ from those before the run.
+ * Returns a name for the contents: a digest of the units that differ from those
+ * before the run.
  */
 static char *name_of(Piece *piece)
 {

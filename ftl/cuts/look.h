@@ -1,5 +1,6 @@
 /*
- * The contents of a drive after a power cut: judged, counted, named, kept.
+ * The contents of a drive after a power cut, which are judged, counted, named
+ * and saved.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,23 +10,25 @@
 #include "cuts/judged.h"
 
 typedef struct {
-    char *story; /* how the contents break the contract; NULL: they do not */
+    char *story; /* the fault in the contents, as text; NULL: none */
     /*
-     * Number of sectors that show neither the last completed write nor one that
-     * was under way. The contract permits most of these.
+     * Number of sectors that show neither the last completed write nor a write
+     * that was under way. The contract permits most such sectors.
      */
     uint64_t lost;
     char *name; /* equal contents in this run have equal names */
 } CutsLook;
 
-/* Fills *look from a drive that has recovered, and whose host is gone. */
+/*
+ * Fills *look from a drive that has recovered. The host submits nothing more.
+ */
 void cuts_look(CutsDrive *d, CutsLook *look);
 void cuts_look_clear(CutsLook *look);
 
 /*
  * Writes the contents to a sparse file NAME.raw in the folder, where NAME is
- * look->name, unless that file exists. False, with *error set: the file could
- * not be written.
+ * look->name, unless that file exists. Returns false, with *error set, if the
+ * file could not be written.
  */
 bool cuts_look_keep(const CutsDrive *d, const CutsLook *look,
                     const char *folder, GError **error);

@@ -2,8 +2,8 @@
  * scarp-cuts: power cuts in a recorded run, without a guest
  *
  * The run is repeated twice on its drives. The first repetition checks that it
- * goes as recorded, and lists the run's moments (cuts/walk.h). The second one
- * tries each cut at its moment.
+ * goes as recorded, and lists the run's moments (cuts/walk.h). The second
+ * repetition tries each cut at its moment.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -161,7 +161,7 @@ static bool walk_begin(CutsWalk *walk, const Run *run, bool judged,
 
 /* Results of the first repetition. */
 typedef struct {
-    CutsSample *sample; /* sample of the moments that --count chooses from */
+    CutsSample *sample; /* sample of the moments, from which --count chooses */
     uint64_t moments;
     bool is_volatile;   /* equal for all drives */
     uint64_t bytes;
@@ -212,7 +212,7 @@ static bool number(const char *text, uint64_t least, uint64_t *value)
     return g_ascii_string_to_unsigned(text, 10, least, G_MAXINT64, value, NULL);
 }
 
-/* Parses a wanted cut or cuts: A, A-B, or A+M. */
+/* Parses a wanted cut or a range of cuts: A, A-B, or A+M. */
 static bool parse_part(const char *text, uint64_t *first, uint64_t *last,
                        uint64_t *again)
 {

@@ -1,5 +1,5 @@
 /*
- * A cut, from the failure of power to the line of output about it.
+ * A power cut, from the failure of power to the line of output about it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,7 +16,7 @@ typedef struct {
     uint64_t cut, again;  /* again is 0: power failed only once */
     int64_t failed_ns, at_ns; /* when power failed first, and last */
     CutsClass class;      /* the class of the last failure */
-    uint64_t torn, cmds;  /* torn pages; commands cut off */
+    uint64_t torn, cmds;  /* torn pages; commands that the cut ended */
 } Cut;
 
 static uint64_t sum(const CutsWalk *walk, size_t field)
@@ -48,8 +48,8 @@ static void fail_power(CutsWalk *walk, Cut *cut)
 }
 
 /*
- * Lets the drives recover until moment number `moments`, or until all are
- * ready. Returns what went wrong, or NULL.
+ * Lets the drives recover until moment number `moments`, or until all drives
+ * are ready. Returns a text about a fault, or NULL if there is none.
  */
 static char *recover(CutsWalk *walk, uint64_t moments)
 {
@@ -65,8 +65,8 @@ static char *recover(CutsWalk *walk, uint64_t moments)
 }
 
 /*
- * Returns a fault that no drive may show, whatever the contract permits; or
- * NULL.
+ * Returns a text about a fault that no drive may show, whatever the contract
+ * permits. NULL: there is none.
  */
 static char *fault_of(const CutsWalk *walk, int64_t ready_ns)
 {
@@ -147,8 +147,8 @@ static char *keep(CutsWalk *walk, const CutsHow *how, const CutsLook *looks)
 }
 
 /*
- * Writes the line about the cut. The drives have recovered; otherwise fault
- * says what went wrong.
+ * Writes the line about the cut. `fault` is NULL if the drives have recovered,
+ * otherwise it says what went wrong.
  */
 static void tell(CutsWalk *walk, const CutsHow *how, const Cut *cut,
                  char *fault, FILE *out)
@@ -199,8 +199,9 @@ static void cut_again(CutsWalk *walk, const CutsHow *how, Cut *cut,
 }
 
 /*
- * Forks a process that waits for the moment at which power is to fail again.
- * The parent writes that moment to *tell_fd; 0: power does not fail again.
+ * Forks a process that waits for the moment at which power fails again. The
+ * parent writes the number of this moment to *tell_fd; 0: power does not fail
+ * again.
  */
 static pid_t fork_again(CutsWalk *walk, const CutsHow *how, Cut *cut,
                         int *tell_fd, FILE *out)
@@ -246,7 +247,8 @@ void cuts_one(CutsWalk *walk, const CutsHow *how, FILE *out)
     }
     fault = recover(walk, UINT64_MAX);
     /*
-     * At the last moment the drives are ready, so power fails again before it.
+     * At the last moment the drives are ready, so power fails again at an
+     * earlier moment.
      */
     if (!fault && walk->moment > 1) {
         again = 1 + scarp_random_below(&random, walk->moment - 1);

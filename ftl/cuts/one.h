@@ -1,7 +1,7 @@
 /*
- * A cut: power fails, the drives recover, and their contents are judged. Each
- * cut is tried in a process of its own, because the run goes on without the
- * cut.
+ * A power cut: power fails, the drives recover, and their contents are judged.
+ * Each cut is tried in a process of its own, because the run goes on without
+ * the cut.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,10 +13,10 @@
 #include <stdio.h>
 
 typedef struct {
-    uint64_t again; /* moment of recovery when power fails again */
-    bool twice;     /* if again is 0: fail again, at a drawn moment */
+    uint64_t again; /* moment of recovery at which power fails again */
+    bool twice;     /* with `again` 0: power fails again, at a drawn moment */
     uint64_t seed;
-    const char *contents; /* folder for contents after cuts, or NULL */
+    const char *contents; /* folder for the contents after cuts, or NULL */
     const char *image;    /* file for the first drive's image, or NULL */
 } CutsHow;
 

@@ -1,5 +1,5 @@
 /*
- * A sample of moments: first a moment of each class (cuts/class.h), then
+ * A sample of moments: first one moment of each class (cuts/class.h), then
  * further moments, evenly over the run.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -9,9 +9,9 @@
 
 struct CutsSample {
     uint64_t random;
-    uint64_t first, n; /* first moment, and their number */
+    uint64_t first, n; /* the first moment, and how many there are */
     GArray *kinds;     /* of CutsKind */
-    GHashTable *where; /* by class: index in kinds, plus 1 */
+    GHashTable *where; /* by class: index in `kinds`, plus 1 */
 };
 
 CutsSample *cuts_sample_new(uint64_t seed)
@@ -48,7 +48,7 @@ void cuts_sample_add(CutsSample *sample, uint64_t moment, CutsClass class)
     kind = &g_array_index(sample->kinds, CutsKind, at - 1);
     kind->moments++;
     /*
-     * Reservoir sampling: all moments of the class so far had the same chance
+     * Reservoir sampling: each moment of the class so far has the same chance
      * to be chosen.
      */
     if (!scarp_random_below(&sample->random, kind->moments)) {
@@ -86,7 +86,9 @@ GArray *cuts_sample_choose(const CutsSample *sample, uint64_t count)
     uint64_t rest, at;
 
     count = MIN(count, sample->n);
-    /* evenly chosen moments alone would miss rare classes */
+    /*
+     * chooses rare classes first: evenly chosen moments alone would miss them
+     */
     g_array_sort(kinds, by_rarity);
     for (guint i = 0; i < MIN(count, kinds->len); i++) {
         at = g_array_index(kinds, CutsKind, i).chosen;

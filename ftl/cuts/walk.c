@@ -44,7 +44,7 @@ void cuts_walk_cut(CutsWalk *walk)
 
         scarp_run(d->run.drive, at_ns);
         cuts_drive_leave(d);
-        /* cuts_drive_begin() has checked that power may fail */
+        /* power may fail, as cuts_drive_begin() has checked */
         rerun_cut_power(&d->run);
     }
     walk->now_ns = at_ns;

@@ -1,10 +1,10 @@
 /*
- * Drives of one run, side by side, from moment to moment.
+ * The drives of one run, side by side, from moment to moment.
  *
  * A moment is a time at which something happens in a drive, or a command comes
  * to a drive. The first moment is number 1. A cut has the number of the moment
- * before it, and is half way between that moment and the next one: nothing else
- * happens in between.
+ * before it. Its time is half way between that moment and the next, and nothing
+ * else happens in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,14 +20,14 @@ typedef struct {
     uint64_t moment; /* number of the moment reached last */
 } CutsWalk;
 
-/* Returns the time of the next moment; SCARP_TIME_NEVER: there is none. */
+/* Returns the time of the next moment. SCARP_TIME_NEVER: there is none. */
 int64_t cuts_walk_next_ns(const CutsWalk *walk);
 /*
- * Goes on to the next moment, which must exist. False, with *error set: the run
- * goes otherwise than recorded.
+ * Goes on to the next moment, which must exist. Returns false, with *error set,
+ * if the run does not go as recorded.
  */
 bool cuts_walk_step(CutsWalk *walk, GError **error);
-/* Returns the time of a cut that has this moment's number. */
+/* Returns the time of the cut with the number of the present moment. */
 int64_t cuts_walk_cut_ns(const CutsWalk *walk);
 
 /*
