@@ -1,5 +1,5 @@
 /*
- * Child processes, each with a pipe to this one.
+ * Child processes, each with a pipe to the parent.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -46,8 +46,8 @@ void rerun_pool_free(RerunPool *pool)
 
 /*
  * Waits for the end of a child whose pipe is closed. If the child ended by a
- * signal or with a status other than 0, adds a line that says so to what the
- * child wrote.
+ * signal or with a status other than 0, adds a line about that to the child's
+ * output.
  */
 static void bury(const RerunPool *pool, Child *child)
 {
@@ -111,7 +111,7 @@ static void listen_to_all(RerunPool *pool)
         fds[i] = (struct pollfd) { .fd = child->fd, .events = POLLIN };
     }
     if (poll(fds, n, -1) < 0) {
-        return; /* a signal came, which the caller notices */
+        return; /* a signal came; the caller handles it */
     }
     for (guint i = 0; i < n; i++) {
         if (fds[i].revents) {
@@ -142,7 +142,7 @@ bool rerun_pool_fork(RerunPool *pool, uint64_t number, FILE **out,
         listen_to_all(pool);
     }
     *out = NULL;
-    /* The child would write what is buffered here once more. */
+    /* The child would write the text that is buffered here once more. */
     fflush(pool->out);
     if (pipe(fds)) {
         pid = -1;

@@ -1,5 +1,5 @@
 /*
- * A recorded run: its command log sorted, its data log mapped.
+ * A recorded run. Its command log is read and sorted; its data log is mapped.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,6 @@
 /*
- * A recorded run of a drive: a command log, what changed the drive meanwhile,
- * and the written bytes (a data log, or made up where there is none).
+ * A recorded run of a drive: a command log, the changes of the drive during the
+ * run, and the written bytes (from a data log, or made up without one).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,11 +13,11 @@
 typedef struct {
     CmdLogRow cmd;
     uint64_t data_at; /* offset of a write's bytes in the data log */
-    guint ended_as;   /* its place in the order of completion, from 0 on */
+    guint ended_as;   /* place in the order of completion, from 0 on */
 } RerunRow;
 
 typedef struct {
-    const char *path;  /* of the command log */
+    const char *path;  /* path of the command log */
     GArray *rows;      /* of RerunRow, in the order of submission */
     GArray *changes;   /* of Change; NULL: nothing changed */
     GMappedFile *file; /* the data log; NULL: bytes are made up */
@@ -25,8 +25,9 @@ typedef struct {
 } RerunRecord;
 
 /*
- * Opens a run. data_path NULL: the bytes of each sector tell which write put
- * them there. changes_path NULL: nothing changed.
+ * Opens a run. If data_path is NULL, the bytes of each sector are made up, and
+ * tell which write put them there. If changes_path is NULL, nothing changed
+ * during the run.
  */
 RerunRecord *rerun_record_open(const char *path, const char *data_path,
                                const char *changes_path, GError **error);
@@ -38,13 +39,13 @@ static inline const RerunRow *rerun_row(const RerunRecord *record, guint row)
 }
 
 /*
- * True when the drive can take all commands of the run. False, with *error set:
- * the line names a command that it cannot take.
+ * True when the drive can take all commands of the run. Otherwise *error names
+ * a command that the drive cannot take.
  */
 bool rerun_record_fits(const RerunRecord *record, const ScarpDrive *drive,
                       GError **error);
 
-/* Copies the bytes that the write of this row put into the sector to out. */
+/* Copies the bytes that the row's write put into the sector to `out`. */
 void rerun_record_sector(const RerunRecord *record, guint row, uint64_t sector,
                         void *out);
 

@@ -1,6 +1,7 @@
 /*
  * Repeats a recorded run on its drive. Each command must end at its recorded
- * time: only then does a fork begin in the state that the run had.
+ * time. Only then does a forked process begin in the state that the recorded
+ * run had.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -151,8 +152,8 @@ bool rerun_reap(Rerun *r, GError **error)
 }
 
 /*
- * Returns when the next command comes. SCARP_TIME_NEVER: no command is left, or
- * a completion must come first.
+ * Returns the time at which the next command comes. SCARP_TIME_NEVER: no
+ * command is left, or a completion must come first.
  */
 static int64_t due_ns(const Rerun *r)
 {
@@ -168,7 +169,7 @@ static int64_t due_ns(const Rerun *r)
 
 /* ---- Changes ------------------------------------------------------------ */
 
-/* Returns the next change, or NULL. */
+/* Returns the next change; NULL: none is left. */
 static const Change *next_change(const Rerun *r)
 {
     return r->record->changes && r->changed < r->record->changes->len
@@ -176,8 +177,8 @@ static const Change *next_change(const Rerun *r)
 }
 
 /*
- * True when the change comes next. In a run that diverged, its time alone
- * counts, and not the number of commands before it.
+ * True when the change comes next. In a run that no longer follows the record,
+ * only the time of the change counts, not the number of commands before it.
  */
 static bool is_due(const Rerun *r, const Change *change)
 {
@@ -215,7 +216,7 @@ bool rerun_run(Rerun *r, int64_t now_ns, GError **error)
             }
             continue;
         }
-        /* At one time completions come before submissions. */
+        /* At equal times completions come before submissions. */
         if (scarp_next_event_ns(r->drive) <= due) {
             int64_t until_ns = MIN(due, now_ns);
 

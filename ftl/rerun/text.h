@@ -8,7 +8,10 @@
 
 #include <stdio.h>
 
-/* Writes UTF-8 text as a JSON string with its quotes; NULL: null. */
+/*
+ * Writes UTF-8 text as a JSON string with its quotes. Writes null if the text
+ * is NULL.
+ */
 static inline void rerun_text(FILE *out, const char *text)
 {
     if (!text) {
