@@ -15,10 +15,12 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import includes
 import judge
+import remembered
 from table import NAME, Table, TableError, load
 
 try:
@@ -92,8 +94,50 @@ def _jobs(table: Table, files: list[str], scratch: Path) -> list[Job]:
     return sorted(jobs, key=lambda job: -(table.root / job[1]).stat().st_size)
 
 
-def _read(job: Job) -> source.Facts:
-    return source.read(*job)
+def _read(job: Job) -> tuple[Job, source.Facts]:
+    return job, source.read(*job)
+
+
+def _read_all(jobs: list[Job], processes: int) -> Iterator[tuple[Job, source.Facts]]:
+    if processes == 1 or not jobs:
+        yield from map(_read, jobs)
+    else:
+        with multiprocessing.Pool(processes) as pool:
+            yield from pool.imap_unordered(_read, jobs)
+
+
+def _around(table: Table, files: list[str]) -> list[str]:
+    """What facts of every file depend on, beside those that it includes."""
+    own = [*Path(__file__).parent.glob("*.py"), table.root / NAME]
+    headers = [file for file in files if not file.endswith(".c")]
+    libraries = [_run("pkg-config", "--modversion", package) for package in table.packages]
+    return [*(path.read_text() for path in sorted(own)), *headers, *libraries]
+
+
+def _facts(table: Table, jobs: list[Job], processes: int, cache: Path | None) -> source.Facts:
+    """Of all jobs: from the cache, or read by so many processes."""
+    facts, left = source.Facts(), jobs
+    known = None
+    if cache:
+        files = includes.sources(table, ("ftl", *table.test_folders))
+        known = remembered.Remembered(cache, table.root, _around(table, files))
+        left = []
+        for job in jobs:
+            found = known.get(job[1], _asked(job))
+            if found:
+                facts.add(found)
+            else:
+                left.append(job)
+    for job, some in _read_all(left, processes):
+        facts.add(some)
+        if known:
+            known.put(job[1], _asked(job), some)
+    return facts
+
+
+def _asked(job: Job) -> list[str]:
+    """Its flags, but for where the precompiled headers happen to lie."""
+    return [flag for flag in job[2] if not flag.endswith(".pch")]
 
 
 def _layout(table: Table, files: list[str]) -> list[judge.Found]:
@@ -168,7 +212,11 @@ def _exempt(table: Table, found: list[judge.Found]) -> tuple[list[judge.Found], 
 
 
 def lint(
-    root: Path, warn: bool, processes: int, only: list[str] | None = None
+    root: Path,
+    warn: bool,
+    processes: int,
+    only: list[str] | None = None,
+    cache: Path | None = None,
 ) -> tuple[list[judge.Found], int]:
     """What is refused, and how many files were read.
 
@@ -180,16 +228,8 @@ def lint(
             raise TableError(f"there is no room {name}; rooms: {', '.join(table.rooms)}")
     files = includes.sources(table, ("ftl", *table.test_folders))
     read = [file for file in files if not only or table.room_of(file) in only]
-    facts = source.Facts()
     with tempfile.TemporaryDirectory(prefix="scarp-rooms-") as scratch:
-        jobs = _jobs(table, read, Path(scratch))
-        if processes == 1:
-            for job in jobs:
-                facts.add(_read(job))
-        else:
-            with multiprocessing.Pool(processes) as pool:
-                for some in pool.imap_unordered(_read, jobs):
-                    facts.add(some)
+        facts = _facts(table, _jobs(table, read, Path(scratch)), processes, cache)
     beyond = [] if only else includes.sources(table, table.outside)
     followed = includes.read(table, [*files, *beyond])
     found = [*includes.judge(table, followed)]
@@ -211,10 +251,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, default=top, help="the tree; default: this one")
     parser.add_argument("--warn", action="store_true", help="also name ops that none uses")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--cache", type=Path, help="a folder that keeps what files say")
     parser.add_argument("rooms", nargs="*", help="only what these rooms' files say")
     given = parser.parse_args(arguments)
     try:
-        found, n_files = lint(given.root.resolve(), given.warn, given.jobs, given.rooms)
+        found, n_files = lint(
+            given.root.resolve(), given.warn, given.jobs, given.rooms, given.cache
+        )
     except TableError as error:
         print(f"{NAME}: {error}")
         return 2

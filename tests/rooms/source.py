@@ -77,6 +77,7 @@ class Facts:
     declared: set[tuple[str, str, int, str]] = field(default_factory=set)  # key, file, line, name
     defined: set[tuple[str, str]] = field(default_factory=set)  # key, file
     errors: set[tuple[str, int, str]] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)  # that were read for them, of this tree
 
     def add(self, other: Facts) -> None:
         self.members |= other.members
@@ -84,6 +85,7 @@ class Facts:
         self.declared |= other.declared
         self.defined |= other.defined
         self.errors |= other.errors
+        self.files |= other.files
 
 
 class Reader:
@@ -132,6 +134,8 @@ class Reader:
                     text = f"{text} (as {self.main} includes it)"
                 place = (file, found.location.line) if file else (self.main, 1)
                 self.facts.errors.add((*place, text))
+        included = (self.relative(found.include.name) for found in self.tu.get_includes())
+        self.facts.files = {self.main, *(name for name in included if name)}
         callback = ci.callbacks["cursor_visit"](self.visit)
         LIB.clang_visitChildren(self.tu.cursor, callback, None)
         if self.failure:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""checkpatch is asked once for each file, and again for what it refused or what has changed."""
+"""Lint reads a file again only once it has changed: by checkpatch, and for the engine's rooms."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -81,6 +83,31 @@ class Checkpatch(unittest.TestCase):
             self.check(0, "a")
         self.check(0, "b")
         self.check(0)
+
+
+class Rooms(unittest.TestCase):
+    def test_read_again_once_an_include_has_changed(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            root, cache = Path(name) / "tree", Path(name) / "cache"
+            shutil.copytree(ROOT / "ftl", root / "ftl")
+            command = [sys.executable, str(ROOT / "tests/rooms/rooms.py"), "--root", str(root)]
+            command += ["--cache", str(cache), "--jobs", "1", "turns"]
+
+            def said() -> tuple[int, str]:
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                self.assertEqual(done.stderr, "")
+                return done.returncode, done.stdout
+
+            first = said()
+            kept = {path: path.stat().st_mtime_ns for path in cache.iterdir()}
+            self.assertEqual((first[0], len(kept) > 1), (0, True), first)
+            self.assertEqual(said(), first)
+            self.assertEqual({x: x.stat().st_mtime_ns for x in cache.iterdir()}, kept)
+            header = root / "ftl" / "turns" / "state.h"
+            header.write_text(header.read_text().replace("int64_t", "int63_t"))
+            status, text = said()
+            self.assertEqual(status, 1)
+            self.assertRegex(text, r"ftl/turns/state\.h:\d+: .*int63_t")
 
 
 if __name__ == "__main__":
