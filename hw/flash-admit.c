@@ -1,15 +1,16 @@
 /*
- * Scarp: admission of commands to the engine, and the waiting outside of it
+ * Scarp: admission of commands to the engine, and the wait before it
  *
- * A command waits
- *  - until no cancelled command is left that may still change its bytes. The
- *    engine cannot cancel, so a cancelled write goes on to its end unseen. For
- *    the host that write is over, and the host's next write must last.
- *  - until there is room: the data of commands is in the host's memory, and the
- *    guest decides how many commands there are.
- *  - until the submission ring has a place.
+ * A command waits for three things:
+ * - that no cancelled command is left that may still change its bytes. The
+ *   engine cannot cancel, so it carries a cancelled write out to its end,
+ *   unseen. For the host that write is over, and the host's next write to these
+ *   bytes must last.
+ * - room: the data of commands is in the host's memory, and the guest decides
+ *   how many commands there are.
+ * - a place in the submission ring.
  *
- * A command that waits has not begun, so it is cancelled by being forgotten.
+ * A command that waits has not begun, so cancelling it means only to forget it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -49,16 +50,19 @@ static uint64_t room_of(const FlashCmd *cmd)
     return COMMAND_BYTES + (cmd->has_data ? cmd->cmd.length_bytes : 0);
 }
 
-/* Bytes that hw/nvme keeps of the command's data after its end. */
+/*
+ * Returns how many bytes of the command's data hw/nvme keeps after the
+ * command's end.
+ */
 static uint64_t held_by(const FlashCmd *cmd)
 {
     return cmd->held ? cmd->cmd.length_bytes : 0;
 }
 
 /*
- * True for the write of a Copy. Its data is in hw/nvme's own memory, and has
- * counted as used room since a read brought it there. If such writes waited for
- * room, they could wait for each other.
+ * True for the write of a Copy. Its data is in hw/nvme's own memory, and was
+ * counted as used room when a read brought it there. If such writes waited for
+ * room, they could wait for each other for ever.
  */
 static bool has_own_data(const FlashCmd *cmd)
 {
@@ -118,7 +122,7 @@ static void begin(NvmeFlash *flash, FlashCmd *cmd)
 }
 
 /*
- * Begins a command that had to wait. Its arrival is set to now, so that the
+ * Begins a command that had to wait. Its arrival time becomes now, so that the
  * wait does not count as lateness.
  */
 static void begin_late(NvmeFlash *flash, FlashCmd *cmd)
@@ -128,8 +132,8 @@ static void begin_late(NvmeFlash *flash, FlashCmd *cmd)
 }
 
 /*
- * True when there is room for cmd. If no other command uses room, there is room
- * for a cmd of any size.
+ * True when there is room for cmd. A command of any size has room if no other
+ * command uses any.
  */
 static bool is_room(NvmeFlash *flash, const FlashCmd *cmd)
 {
@@ -137,7 +141,7 @@ static bool is_room(NvmeFlash *flash, const FlashCmd *cmd)
            flash->admit.room_used + room_of(cmd) + held_by(cmd) <= ROOM_BYTES;
 }
 
-/* True if cmd may begin; otherwise cmd is queued. */
+/* Returns true if cmd may begin. Otherwise queues cmd, and returns false. */
 static bool may_begin(NvmeFlash *flash, FlashCmd *cmd)
 {
     FlashCmd *leftover = leftover_before(flash, cmd);
@@ -212,9 +216,7 @@ void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd)
     }
     cmd->leftover = false;
     interval_tree_remove(&cmd->range, &flash->admit.leftovers);
-    /*
-     * each blocked command begins, or is blocked by another cancelled command
-     */
+    /* each blocked command begins, or waits for another cancelled command */
     while ((next = QTAILQ_FIRST(&cmd->blocked))) {
         take(next);
         if (may_begin(flash, next)) {
@@ -248,9 +250,9 @@ void flash_admit_release(NvmeFlash *flash, uint64_t *held)
         return;
     }
     /*
-     * A reset cancels commands one by one, and may call this for each of them.
-     * The waiting commands begin soon, from the main loop, so that the whole
-     * reset comes first.
+     * A reset cancels commands one by one, and may call this function for each
+     * of them. So the waiting commands begin a little later, from the main
+     * loop, when the whole reset is over.
      */
     if (flash->realtime) {
         flash_realtime_look(flash->realtime);

@@ -3,8 +3,8 @@
  *
  * hw/nvme gets a BlockAIOCB for each command, and may cancel the AIOCB at any
  * time. A cancelled AIOCB completes at once and is cut off from the engine's
- * command. That command owns the data buffer and goes on to its end unseen;
- * later commands on the same bytes wait for its end (flash-admit.c).
+ * command. The engine's command keeps the data buffer and goes on to its end
+ * unseen; later commands on the same bytes wait for this end (flash-admit.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,14 +16,17 @@
 #include "system/dma.h"
 #include "flash-int.h"
 
-/* Limits of buffers that are kept for reuse: of a buffer, of all together. */
+/*
+ * Limits of the buffers that are kept for reuse: the size of one buffer, and
+ * the sum of all.
+ */
 #define KEEP_BUFFER_BYTES MiB
 #define KEEP_BYTES (256 * MiB)
 #define DRAIN_EVENT_TIMES (100 * 1000 * 1000)
 /*
  * The engine gets a deallocation or a write of zeroes in pieces of at most
- * these sizes: a row of the command log has 32 bits for the length, and the
- * reset of a large zone is longer.
+ * these sizes. A row of the command log has 32 bits for the length, but the
+ * reset of a large zone may be longer.
  */
 #define DEALLOCATE_BYTES GiB
 #define ZEROES_BYTES (2 * GiB)
@@ -89,8 +92,8 @@ void nvme_flash_free_cmds(NvmeFlash *flash)
 }
 
 /*
- * Moves data between cmd->buffer and the guest's memory, or hw/nvme's own.
- * -EFAULT: the guest's address has no memory.
+ * Moves data between cmd->buffer and the guest's memory, or hw/nvme's own
+ * memory. Returns 0, or -EFAULT if the guest's address has no memory.
  */
 static int copy_data(FlashCmd *cmd, DMADirection dir)
 {
@@ -109,8 +112,8 @@ static int copy_data(FlashCmd *cmd, DMADirection dir)
     }
 
     /*
-     * The guest may have given the address of one of the controller's own
-     * registers as that of the data. The guard refuses such an access.
+     * The guest may have given the address of a register of the controller as
+     * the address of the data. The guard refuses such an access.
      */
     guard = &cmd->qsg->dev->mem_reentrancy_guard;
     engaged = guard->engaged_in_io;
@@ -139,7 +142,7 @@ void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd)
     cmd->cmd.data = cmd->buffer;
     if (cmd->cmd.op == SCARP_OP_WRITE &&
         copy_data(cmd, DMA_DIRECTION_TO_DEVICE) < 0) {
-        /* the host's data cannot be read: zeroes are as good as any */
+        /* the host's data cannot be read, so the drive writes zeroes */
         memset(cmd->buffer, 0, bytes);
     }
 }
@@ -216,8 +219,8 @@ static const AIOCBInfo flash_aiocb_info = {
 };
 
 /*
- * Returns the deadline of a command. It counts from the command's arrival, as
- * the command may have waited in queues and rings since then.
+ * Returns the deadline of a command. It counts from the command's arrival,
+ * because the command may have waited in queues and rings since.
  */
 static int64_t deadline_ns(NvmeFlash *flash, int64_t arrived_ns, uint8_t dsm)
 {
@@ -319,7 +322,7 @@ void nvme_flash_timer_cb(void *opaque)
     flash_admit_for_room(flash);
     /*
      * The loop repeats in two cases: a ring was too small for all commands, or
-     * the clock is past its last moment and the engine has work left.
+     * the clock is past FLASH_TIME_LAST and the engine has work left.
      */
     do {
         if (over) {
@@ -371,8 +374,8 @@ void nvme_flash_completed(void *opaque)
         completed++;
     }
     /*
-     * A ring was full: the thread waits for room in the completion ring, or
-     * commands wait for room in the submission ring.
+     * A ring was full. Either the thread waits for room in the completion ring,
+     * or commands wait for room in the submission ring.
      */
     if (completed >= FLASH_PORT_ENTRIES ||
         !QTAILQ_EMPTY(&flash->admit.waiting)) {
@@ -417,8 +420,8 @@ void flash_cmds_forget(NvmeFlash *flash)
 }
 
 /*
- * Ends a command after its guest has gone, and tells nobody. The AIOCB stays,
- * as a reset may yet cancel it.
+ * Ends a command after its guest has gone, without a report to its owner. The
+ * AIOCB stays, because a reset may yet cancel it.
  */
 static void end_untold(NvmeFlash *flash, FlashCmd *cmd)
 {

@@ -12,7 +12,7 @@
 #include "qemu/units.h"
 #include "flash-int.h"
 
-/* the default of nvme-subsys: the user has given no size of a reclaim unit */
+/* nvme-subsys's default size of a reclaim unit: the user has given none */
 #define DEFAULT_RUNS (96 * MiB)
 
 static bool one_flash(NvmeNamespace *ns, Error **errp)
@@ -88,7 +88,10 @@ static void count(NvmeFlash *flash, uint64_t *host, uint64_t *written,
     *erased = flash->fdp_erased + scarp_media_erased_bytes(flash->drive);
 }
 
-/* Saves FDP's sums before the statistics are reset: FDP's are never reset. */
+/*
+ * Adds to FDP's sums before the statistics are reset, because FDP's numbers are
+ * never reset.
+ */
 void flash_fdp_keep(NvmeFlash *flash)
 {
     count(flash, &flash->fdp_host, &flash->fdp_written, &flash->fdp_erased);

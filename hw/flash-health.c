@@ -13,7 +13,8 @@
 #define MINUTE_NS (60ull * 1000 * 1000 * 1000)
 
 /*
- * Returns `bytes` in logical blocks, as Identify has them: 0 means one block.
+ * Returns the number of logical blocks in `bytes` in the form that Identify
+ * uses: 0 stands for one block.
  */
 static uint16_t zeroes_based(const NvmeNamespace *ns, uint64_t bytes)
 {
@@ -43,10 +44,10 @@ void flash_health_say_firmware(NvmeFlash *flash)
 }
 
 /*
- * Tells the host that writes should be whole mapping units (NPWG): a smaller
- * write makes the drive read the rest of the unit first. Without NPWG the host
- * would assume that each logical block is such a unit. A power cut never leaves
- * a mapping unit half written.
+ * Tells the host that writes should be whole mapping units (NPWG), because for
+ * a smaller write the drive first reads the other bytes of the unit. Without
+ * NPWG the host would assume that each logical block is such a unit. A power
+ * cut never leaves a mapping unit half written.
  */
 void nvme_flash_identify(NvmeNamespace *ns)
 {
@@ -64,9 +65,9 @@ void nvme_flash_identify(NvmeNamespace *ns)
     id->npwg = zeroes_based(ns, unit);
     id->npwa = id->npwg;
     /*
-     * nows is zeroes based, and 0 tells the host nothing. It stays 0 if a
-     * program has one unit, is larger than the namespace or is no whole number
-     * of units.
+     * nows is zeroes based, and 0 tells the host nothing. It stays 0 if the
+     * largest program has a single unit, is larger than the namespace, or is
+     * not a whole number of units.
      */
     id->nows = program > unit && program <= ns->size && !(program % unit)
                ? zeroes_based(ns, program) : 0;
@@ -83,7 +84,7 @@ void nvme_flash_identify(NvmeNamespace *ns)
     id->nabspf = id->nawun;
 
     if (!scarp_drive_deallocates(drive)) {
-        /* deallocated blocks keep their contents, and the host is told so */
+        /* deallocated blocks keep their contents, as dlfeat says */
         id->dlfeat = 0;
     }
 }
@@ -123,9 +124,9 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
 }
 
 /*
- * Called after a run of the engine: when the spare is below its threshold,
- * warns each subsystem once, as soon as a host of that subsystem has asked for
- * such a warning.
+ * Called after a run of the engine. When the spare is below its threshold, each
+ * subsystem is warned once, as soon as one of its hosts has asked for such
+ * warnings.
  */
 void flash_health_look(NvmeFlash *flash)
 {

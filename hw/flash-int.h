@@ -18,11 +18,11 @@
 
 /*
  * The last moment of the engine's time at which commands may begin: 18 years. A
- * guest can advance the virtual clock to it by sleeping. The engine's time
- * after it is left for the commands that have begun by then.
+ * guest can reach it, because it advances the virtual clock when it sleeps. The
+ * engine's time after this moment is left for commands that began before it.
  */
 #define FLASH_TIME_LAST (SCARP_TIME_LAST / 2)
-/* The default of a property that is a time. */
+/* The default of properties that are times: the user has given none. */
 #define FLASH_NS_UNSET UINT64_MAX
 
 typedef struct FlashCmd FlashCmd;
@@ -33,22 +33,22 @@ typedef struct {
     BlockAIOCB common;
     NvmeFlash *flash;
     FlashCmd *cmd;       /* NULL: the command has ended */
-    bool untold;         /* the command ended, and its owner was not told */
+    bool untold;         /* the command ended without a report to its owner */
 } FlashAIOCB;
 
 struct FlashCmd {
     ScarpCmd cmd;
     FlashAIOCB *acb;     /* NULL: the command was cancelled */
-    QEMUSGList *qsg;     /* hw/nvme's: valid only while acb is set */
+    QEMUSGList *qsg;     /* of hw/nvme: valid only while acb is set */
     QEMUIOVector *iov;
     uint64_t *held;      /* hw/nvme's count (NvmeNsIo); NULL once cmd began */
     void *buffer;
     size_t buffer_bytes;
-    uint64_t rest_bytes; /* left to deallocate or zero after this piece */
+    uint64_t rest_bytes; /* bytes to deallocate or zero after this piece */
     int64_t arrived_ns;  /* in the drive's time */
     bool has_data;
-    bool has_room;       /* the command counts in admit.room_used */
-    bool leftover;       /* cancelled: in admit.leftovers */
+    bool has_room;       /* the command is counted in admit.room_used */
+    bool leftover;       /* the command is cancelled, and in admit.leftovers */
     IntervalTreeNode range;
     FlashCmdList blocked; /* commands that wait for this leftover's end */
     FlashCmdList *list;  /* the list with this command: inside, or waiting */
@@ -63,10 +63,13 @@ struct FlashCmd {
 typedef struct {
     FlashCmd *free;         /* unused records, and their bounce buffers */
     uint64_t buffer_bytes;  /* sum of all bounce buffers, used and unused */
-    FlashCmdList inside;    /* commands that the engine or a ring has */
+    FlashCmdList inside;    /* commands in the engine or in a ring */
     FlashCmdList waiting;   /* commands that found the ring full */
     FlashCmdList for_room;  /* commands that wait for memory */
-    /* bytes of ROOM_BYTES in use: by begun commands, by read data in hw/nvme */
+    /*
+     * bytes of ROOM_BYTES in use: by commands that began, and by read data in
+     * hw/nvme
+     */
     uint64_t room_used;
     /* cancelled commands that may still change data */
     IntervalTreeRoot leftovers;
@@ -74,14 +77,15 @@ typedef struct {
 } FlashAdmission;
 
 /*
- * The drive's power, its recovery and its rest; flash-power.c uses this record.
+ * The drive's power, its recovery and its shutdown; flash-power.c uses this
+ * record.
  */
 typedef struct {
     bool ready;             /* the drive recovered from its last power cut */
     bool wants_rest;        /* a shutdown waits until the drive rests */
     bool settles;           /* the drive comes to rest; no command came since */
     bool rests;             /* the drive rests; no command came since */
-    QEMUTimer *rest_timer;  /* fires at the moment when the drive rests */
+    QEMUTimer *rest_timer;  /* fires when the drive's shutdown is complete */
     QEMUTimer *cut_timer;   /* a power cut, due at once */
     QEMUTimer *later_timer; /* a power cut that is due later */
     uint64_t cycles;
@@ -89,16 +93,16 @@ typedef struct {
 } FlashPower;
 
 /*
- * The scheme of the command line, and the switches to others; flash-scheme.c
- * uses this record.
+ * The scheme of the command line, and the switches to other schemes;
+ * flash-scheme.c uses this record.
  */
 typedef struct {
     char *name;             /* the property "scheme" of the command line */
     char *params;           /* the property "params" of the command line */
     char *switch_to;        /* the scheme of the switch at an instant, or NULL */
-    uint64_t switch_at_ns;  /* that instant; FLASH_NS_UNSET: none */
+    uint64_t switch_at_ns;  /* instant of that switch; FLASH_NS_UNSET: none */
     QEMUTimer *switch_timer; /* makes that switch; NULL: none */
-    char *running;          /* the running scheme, as it was asked for */
+    char *running;          /* the running scheme, as the user named it */
     char *refusal;          /* why the last switch was refused, or NULL */
     int64_t switched_ns;
     uint32_t accepted;      /* number of switches that were made */
@@ -133,13 +137,13 @@ struct NvmeFlash {
     FlashLogs logs;
     int64_t deadline_ns[SCARP_ACCESS__COUNT]; /* from arrival on; 0: none */
     int64_t busy_from_ns;   /* when in_flight became more than 0 */
-    uint64_t busy_ns;       /* sum of the busy times before busy_from_ns */
-    GSList *namespaces;     /* on the flash, last first */
-    GSList *spare_warned;   /* subsystems warned of little spare */
+    uint64_t busy_ns;       /* sum of the earlier busy times */
+    GSList *namespaces;     /* namespaces on the flash, the last one first */
+    GSList *spare_warned;   /* subsystems that were warned of little spare */
     uint64_t ns_bytes;      /* bytes of the flash that namespaces have */
     /* endurance group of the last namespace, for comparison */
     const NvmeEnduranceGroup *endgrp;
-    bool fdp;               /* endgrp has FDP: all namespaces belong to it */
+    bool fdp;               /* endgrp has FDP: all namespaces are in it */
     uint64_t fdp_host, fdp_written, fdp_erased; /* sums before the last reset */
     bool stopped;           /* the guest is gone */
     bool over;              /* FLASH_TIME_LAST has come */
@@ -155,7 +159,7 @@ struct NvmeFlash {
     uint64_t spin_ns;
     uint64_t lateness_bound_ns;
     int32_t cpu;            /* core of the host for the thread; -1: any */
-    uint32_t priority;      /* the thread's real-time one; 0: none */
+    uint32_t priority;      /* the thread's real-time priority; 0: none */
     uint64_t seed;
     uint64_t age_seed;
     uint32_t age;
@@ -174,8 +178,8 @@ int64_t nvme_flash_now_ns(NvmeFlash *flash);
 
 /*
  * Takes, and gives back, the lock of the thread that runs the engine. A caller
- * needs the lock for any call into the engine that does not go through the
- * port. On the virtual clock there is no thread, and both do nothing.
+ * needs the lock for a call into the engine that does not go through the port.
+ * On the virtual clock there is no thread, and these functions do nothing.
  */
 void nvme_flash_lock(NvmeFlash *flash);
 void nvme_flash_unlock(NvmeFlash *flash);
@@ -183,13 +187,14 @@ void nvme_flash_unlock(NvmeFlash *flash);
 /* ---- Functions of flash-admit.c ------------------------------------------ */
 void flash_admit_init(NvmeFlash *flash);
 /*
- * Takes a new command, or a piece of one: the engine gets it as soon as
+ * Takes a new command, or a piece of a command: the engine gets it as soon as
  * possible.
  */
 void flash_admit(NvmeFlash *flash, FlashCmd *cmd);
 /*
- * Cancels cmd, whose owner has gone. True: the engine has not got cmd yet, so
- * cmd is over. False: the engine carries cmd out to its end, unseen.
+ * Cancels cmd, whose owner has gone. Returns true if the engine has not got cmd
+ * yet, so that cmd is over. Otherwise the engine carries cmd out to its end,
+ * unseen.
  */
 bool flash_admit_cancelled(NvmeFlash *flash, FlashCmd *cmd);
 /* Called when the engine has ended cmd, before the owner of cmd is told. */
@@ -237,20 +242,20 @@ void flash_power_init(NvmeFlash *flash);
 void flash_power_stop(NvmeFlash *flash);
 void flash_power_clear(NvmeFlash *flash);
 /*
- * False, with *errp set, when the drive's longest recovery takes more time than
- * NVMe lets a controller announce (CRTO).
+ * Returns false, with *errp set, if the drive's longest recovery takes more
+ * time than NVMe lets a controller announce (CRTO).
  */
 bool flash_power_check(NvmeFlash *flash, Error **errp);
 /*
- * Called after a run of the engine: tells hw/nvme that the drive has recovered,
- * or rests, if a controller waits for that.
+ * Called after a run of the engine. Tells hw/nvme if the drive has recovered,
+ * or has come to rest, and a controller waits for that.
  */
 void flash_power_look(NvmeFlash *flash);
 bool flash_power_cut(NvmeFlash *flash, Error **errp);
 /*
- * Cuts the power after us microseconds, at the request of a command of the
- * guest; 0: as soon as QEMU has returned from that command. False: the drive
- * refuses.
+ * Cuts the power after `us` microseconds, at the request of a command of the
+ * guest. 0: as soon as QEMU has returned from that command. Returns false if
+ * the drive refuses.
  */
 bool flash_power_cut_in(NvmeFlash *flash, uint32_t us);
 void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart);
@@ -261,10 +266,14 @@ bool flash_scheme_switch(NvmeFlash *flash, const char *text, Error **errp);
 size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size);
 /*
  * Checks the properties of the switch at an instant, once the drive is made.
- * False, with *errp set: they are not allowed, or the drive would refuse.
+ * Returns false, with *errp set, if these properties are not allowed, or if the
+ * drive would refuse the switch.
  */
 bool flash_scheme_check(NvmeFlash *flash, bool realtime, Error **errp);
-/* Starts the timer of the switch at an instant, if one is asked for. */
+/*
+ * Starts the timer of the switch at an instant, if the user asked for such a
+ * switch.
+ */
 void flash_scheme_init(NvmeFlash *flash);
 /* Drops a switch that is yet to come, as the guest is gone. */
 void flash_scheme_stop(NvmeFlash *flash);
@@ -292,7 +301,7 @@ FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);
 void flash_realtime_pause(FlashRealtime *rt);
 /*
  * Stops the thread for ever. Gives up QEMU's big lock while it waits for the
- * thread's end, as the thread may wait for that lock.
+ * thread's end, because the thread may wait for the big lock.
  */
 void flash_realtime_stop(FlashRealtime *rt);
 void flash_realtime_free(FlashRealtime *rt);
@@ -305,7 +314,7 @@ void flash_realtime_look(FlashRealtime *rt);
 /*
  * Called after a command of the guest was pushed into the submission ring.
  * While hw/nvme reads a submission queue, the engine runs only when the whole
- * queue has been read (nvme_flash_started()); otherwise the thread is woken
+ * queue has been read (nvme_flash_started()). Otherwise the thread is woken
  * now.
  */
 void flash_realtime_submitted(FlashRealtime *rt);
@@ -315,8 +324,8 @@ int64_t flash_realtime_now_ns(FlashRealtime *rt);
 bool flash_realtime_flush(FlashRealtime *rt, Error **errp);
 void flash_realtime_reset_stats(FlashRealtime *rt);
 /*
- * Appends the numbers of real time (flash-lateness.h) to the engine's page,
- * which has `used` bytes; returns the length of both together.
+ * Appends the numbers of real time (flash-lateness.h) to the engine's log page,
+ * which has `used` bytes. Returns the length of the whole page.
  */
 size_t flash_realtime_page(FlashRealtime *rt, void *page, size_t used,
                            size_t size);
@@ -329,10 +338,10 @@ char *flash_realtime_json(FlashRealtime *rt, char *engine);
 int64_t flash_realtime_arrival_ns(FlashRealtime *rt);
 /*
  * flash_realtime_ending() is called before the owner of cmd is told that cmd
- * has ended, flash_realtime_ended() after that. Meanwhile an NVMe request may
- * end, and hw/nvme takes the request's stamp from cmd. The engine may be some
- * microseconds ahead of the clock, so cmd may have ended early; the guest is
- * told no earlier than cmd->complete_ns.
+ * has ended, and flash_realtime_ended() after that. In between, an NVMe request
+ * may end, and hw/nvme takes the request's stamp from cmd. The engine may be
+ * some microseconds ahead of the clock, so cmd may have ended early; the guest
+ * is told no earlier than cmd->complete_ns.
  */
 void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
                            int64_t arrived_ns);
@@ -340,8 +349,8 @@ void flash_realtime_ended(FlashRealtime *rt);
 void nvme_flash_completed(void *opaque);
 
 /*
- * Lets the engine finish all its commands at once, whatever the clock says, and
- * tells the guest of none. False: some commands never end.
+ * Lets the engine finish all its commands at once, whatever the clock says,
+ * without a report to the guest. Returns false if some commands never end.
  */
 bool nvme_flash_drain(NvmeFlash *flash);
 void nvme_flash_free_cmds(NvmeFlash *flash);

@@ -17,8 +17,8 @@ enum { ROW_PART = 1 };
 enum { OP_READ, OP_WRITE, OP_OTHER, OP_ALL, OPS };
 
 /*
- * Names of the numbers of real time, in the order in which log page 0xCA has
- * them behind the engine's numbers. engine_tables.py reads this list.
+ * Names of the numbers of real time, in the order of log page 0xCA, where these
+ * numbers follow the engine's. engine_tables.py reads this list.
  */
 static const char *const realtime_fields[] = {
     "realtime_bound_ns",       /* the property lateness-bound-ns */
@@ -27,7 +27,7 @@ static const char *const realtime_fields[] = {
     "realtime_polled_ns",      /* time spent polling for events and commands */
     "realtime_behind_ns",      /* lateness of events later than the bound */
     "realtime_sleeps",
-    "realtime_over_bound",     /* completions later than the bound */
+    "realtime_over_bound",     /* completions that were later than the bound */
     "read_late_n", "read_late_mean_ns", "read_late_p50_ns",
     "read_late_p99_ns", "read_late_p99_9_ns", "read_late_max_ns",
     "write_late_n", "write_late_mean_ns", "write_late_p50_ns",
@@ -38,7 +38,7 @@ static const char *const realtime_fields[] = {
     "all_late_p99_ns", "all_late_p99_9_ns", "all_late_max_ns",
     /* priority of the thread (SCHED_FIFO); 0: none */
     "realtime_priority",
-    /* polls that ran out while the lock's holder was on the thread's core */
+    /* polls that ran out while the lock's owner was on the thread's core */
     "realtime_lost_polls",
 };
 enum { WORDS = ARRAY_SIZE(realtime_fields) };
@@ -82,7 +82,7 @@ static void histogram_add(Histogram *histogram, uint64_t ns)
     histogram->count[scarp_bucket_of(ns, BITS)]++;
 }
 
-/* Returns the quantile by nearest rank. */
+/* Returns the quantile, by nearest rank. */
 static uint64_t quantile(const Histogram *histogram, unsigned permille)
 {
     uint64_t rank = (histogram->n * permille + 999) / 1000, seen = 0;
@@ -153,8 +153,8 @@ void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
     }
     if (late_ns < 0) {
         /*
-         * A negative lateness is a defect of this statistic, which does the
-         * guest no harm: the guest goes on.
+         * A negative lateness is a fault of this statistic, which does the
+         * guest no harm. So QEMU only warns.
          */
         warn_report_once("nvme-flash: command %u (%u) was posted at %" PRId64
                          " ns, before the model's end: arrived %" PRId64

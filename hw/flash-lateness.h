@@ -2,11 +2,11 @@
  * Scarp: lateness of completions on the host's clock
  *
  * A command arrives when its doorbell is seen. The engine submits the command
- * later, and says when it ends. The guest sees the end when the entry of the
- * completion queue is written. Lateness is the guest's wait, from arrival to
- * that entry, less the latency that the engine computed.
+ * later, and computes when it ends. The guest sees this end when the entry of
+ * the completion queue is written. Lateness is the guest's wait, from arrival
+ * to that entry, minus the latency that the engine computed.
  *
- * All functions are called with QEMU's big lock.
+ * Callers of all these functions have QEMU's big lock.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,16 +18,16 @@
 
 typedef struct FlashLateness FlashLateness;
 
-/* log_path: the file that gets a row for each command; NULL: none. */
+/* log_path names the file that gets a row for each command. NULL: no file. */
 FlashLateness *flash_lateness_new(const char *log_path, int64_t bound_ns,
                                   Error **errp);
 void flash_lateness_free(FlashLateness *lateness);
 
 /*
  * Adds a command whose completion was posted at posted_ns. All times of the
- * stamp are the drive's. part: no entry of an I/O queue was written for this
- * command. Most parts are pieces of a larger command; other parts belong to an
- * admin command or to a shutdown.
+ * stamp are in the drive's time. `part` tells that no entry of an I/O queue was
+ * written for this command. Most such commands are pieces of a larger command;
+ * the others belong to an admin command or to a shutdown.
  */
 void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
                         int64_t posted_ns, bool part);
@@ -35,18 +35,21 @@ void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
 /* Sets all counts to 0. Commands that arrived before now_ns are not counted. */
 void flash_lateness_reset(FlashLateness *lateness, int64_t now_ns);
 
-/* Writes buffered rows to the log. False, with *errp set: rows were lost. */
+/*
+ * Writes buffered rows to the log. Returns false, with *errp set, if rows were
+ * lost.
+ */
 bool flash_lateness_flush(FlashLateness *lateness, Error **errp);
 
 /*
- * Writes the numbers of real time into buf, little endian, at most size bytes.
- * Log page 0xCA has them behind the engine's numbers; flash-lateness.c has
- * their names. Returns the length of all of them.
+ * Writes the numbers of real time into buf, little endian, at most `size`
+ * bytes. In log page 0xCA they follow the engine's numbers; flash-lateness.c
+ * has their names. Returns the length of all these numbers.
  */
 size_t flash_lateness_page(const FlashLateness *lateness,
                            const FlashThreadUse *use, void *buf, size_t size);
 unsigned flash_lateness_page_words(void);
-/* Returns the numbers as {"NAME": …}, freed by the caller. */
+/* Returns the numbers as {"NAME": …}. The caller frees the text. */
 char *flash_lateness_json(const FlashLateness *lateness,
                           const FlashThreadUse *use);
 

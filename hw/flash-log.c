@@ -13,12 +13,12 @@
 #include "../ftl/timeline.h"
 
 /* Fields of CmdRow.order. */
-#define ORDER_SEQ_MASK ((1u << 30) - 1) /* the submission's number; may wrap */
-/* always set: at submit_ns, events were processed before the submission */
+#define ORDER_SEQ_MASK ((1u << 30) - 1) /* number of the submission; may wrap */
+/* always set: the drive had processed the events at submit_ns */
 #define ORDER_EVENTS_FIRST (1u << 30)
 #define ORDER_FUA (1u << 31)
 
-/* Flag of CmdRow.status: the guest was gone when the command ended. */
+/* Flag of CmdRow.status: the guest had gone before the command ended. */
 #define STATUS_UNSEEN 0x80
 
 typedef struct QEMU_PACKED {
@@ -53,8 +53,8 @@ static const FlashRowsLayout gc_layout = {
 };
 
 /*
- * Header of the data log. Behind it are the bytes of each write, in the order
- * of the command log's rows.
+ * Header of the data log. The bytes of each write follow, in the order of the
+ * command log's rows.
  */
 static const char data_header[16] = "SCARPDT1";
 
@@ -65,7 +65,7 @@ static const char change_header[] =
 enum { PROGRESS_NOW_NS, PROGRESS_COMPLETED, PROGRESS_GC_RUNS, PROGRESS_COUNT };
 
 struct FlashLog {
-    /* each of these members is NULL if its log was not asked for */
+    /* each member below is NULL if its log was not asked for */
     FlashRows *cmd;
     FlashRows *gc;
     FILE *data;
@@ -84,7 +84,7 @@ static uint64_t *map_progress(const char *path, Error **errp)
     void *map = MAP_FAILED;
 
     /*
-     * Allocates the file's blocks now: if the disk were full later, a store to
+     * Allocates the file's blocks now. If the disk were full later, a store to
      * the mapped file would raise SIGBUS.
      */
     if (fd >= 0) {
@@ -180,7 +180,7 @@ bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
 }
 
 /*
- * Returns the row's deadline. 0 would mean no deadline, so a deadline that had
+ * Returns the deadline for the row. 0 means no deadline, so a deadline that had
  * passed before the submission is recorded as 1 ns.
  */
 static int64_t deadline_ns(const ScarpCmd *cmd)
@@ -306,7 +306,7 @@ void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats)
     }
 }
 
-/* Flushes rows. NULL: there is nothing to flush. */
+/* Flushes `rows`. NULL: there is no such log. */
 static void flush_rows(FlashRows *rows, Error **errp)
 {
     Error *err = NULL;
@@ -316,7 +316,7 @@ static void flush_rows(FlashRows *rows, Error **errp)
     }
 }
 
-/* Flushes file. NULL: there is nothing to flush. */
+/* Flushes `file`. NULL: there is no such log. */
 static void flush_file(FILE *file, const char *option, Error **errp)
 {
     Error *err = NULL;
@@ -329,7 +329,7 @@ static void flush_file(FILE *file, const char *option, Error **errp)
 
 bool flash_log_flush(FlashLog *log, Error **errp)
 {
-    /* the first failure; the logs after it are flushed, too */
+    /* the first failure; later logs are flushed nevertheless */
     Error *err = NULL;
 
     flush_rows(log->cmd, &err);

@@ -14,26 +14,29 @@
 
 typedef struct FlashLog FlashLog;
 
-/* Opens the logs. Any path may be NULL. behind: as in flash_rows_open(). */
+/*
+ * Opens the logs. Each path may be NULL. `behind` is passed to
+ * flash_rows_open().
+ */
 FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
                          const char *progress_path, bool behind,
                          Error **errp);
 
 /*
- * Adds a data log to the command log: the bytes of each write, in the order of
- * that log.
+ * Adds a data log to the command log. It has the bytes of each write, in the
+ * order of the command log.
  */
 bool flash_log_data(FlashLog *log, const char *path, Error **errp);
 
 /*
- * Adds a log of what changed the drive from outside: a line of text for each
+ * Adds a log of changes of the drive from outside: a line of text for each
  * change of scheme, and for each power cut.
  */
 bool flash_log_changes(FlashLog *log, const char *path, Error **errp);
 
 /*
- * Adds a timeline (ftl/timeline.h) of what begins at from_ns or within for_ns
- * after it (0: at any time after it). Must be called before
+ * Adds a timeline (ftl/timeline.h) of everything that begins at from_ns or
+ * within for_ns after it (0: at any time after it). Must be called before
  * flash_log_observer().
  */
 bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
@@ -43,18 +46,18 @@ bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
 ScarpObserver flash_log_observer(FlashLog *log);
 
 /*
- * Log a change at now_ns. commands: how many commands the engine was given
- * before. The scheme is as scarp_drive_set_scheme() took it; params may be
- * NULL.
+ * Log a change at now_ns. `commands` is the number of commands that the engine
+ * was given before. `scheme` and `params` are as given to
+ * scarp_drive_set_scheme(); `params` may be NULL.
  */
 void flash_log_scheme(FlashLog *log, int64_t now_ns, uint64_t commands,
                       const char *scheme, const char *params);
 void flash_log_power_cut(FlashLog *log, int64_t now_ns, uint64_t commands);
 
 /*
- * Called when the guest is gone. Collections are not logged from now on, and
+ * Called when the guest has gone. From now on collections are not logged, and
  * the rows of commands that end are marked as unseen. A replay needs these
- * commands, because others waited for them.
+ * commands, because other commands waited for them.
  */
 void flash_log_stop(FlashLog *log);
 /* Undoes flash_log_stop() for another guest. */
@@ -62,8 +65,8 @@ void flash_log_go_on(FlashLog *log);
 void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats);
 
 /*
- * Writes the buffered rows of every log to its file, even if one of them fails.
- * False, with *errp set: a log is incomplete.
+ * Writes the buffered rows of every log to its file, even if one of the writes
+ * fails. Returns false, with *errp set, if a log is incomplete.
  */
 bool flash_log_flush(FlashLog *log, Error **errp);
 void flash_log_close(FlashLog *log);

@@ -11,8 +11,8 @@
 #define CACHE_LINE 64
 
 /*
- * A ring. head and tail only grow, and may wrap. Their difference is the number
- * of entries in use.
+ * A ring. `head` and `tail` only grow, and may wrap. Their difference is the
+ * number of entries in use.
  */
 typedef struct {
     _Alignas(CACHE_LINE) atomic_uint head; /* written by the consumer */
@@ -24,9 +24,9 @@ struct FlashPort {
     Ring submission;
     Ring completion;
     ScarpDrive *drive;
-    /* the drive's count when the owner last looked at it */
+    /* the drive's count of bad blocks at the owner's last look */
     uint64_t bad_blocks;
-    uint64_t submitted;  /* commands that the engine was given */
+    uint64_t submitted;  /* number of commands given to the engine */
     atomic_uint spare_percent;
     atomic_uint awaited, reached; /* bits FLASH_PORT_… */
 };
@@ -41,7 +41,7 @@ static bool ring_full(Ring *ring)
     return tail - head == FLASH_PORT_ENTRIES;
 }
 
-/* Adds an entry. The producer has seen that the ring has a free place. */
+/* Adds an entry. The producer has checked that the ring has a free place. */
 static void ring_push(Ring *ring, ScarpCmd *cmd)
 {
     unsigned tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -64,7 +64,10 @@ static ScarpCmd *ring_pop(Ring *ring)
     return cmd;
 }
 
-/* Computes the spare percentage anew; it changes only when a block goes bad. */
+/*
+ * Computes the spare percentage anew. Called only when a block has gone bad, as
+ * no other event changes it.
+ */
 static void look_at_spare(FlashPort *port)
 {
     port->bad_blocks = scarp_stats(port->drive)->bad_blocks;
@@ -185,8 +188,9 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
 
     /*
      * Events of a moment come before the commands that are submitted at that
-     * moment. Without that rule the order would depend on how many commands a
-     * run finds in the ring, and a recording could not be replayed exactly.
+     * moment. Without this rule the order would depend on the number of
+     * commands that a run finds in the ring, and a recording could not be
+     * replayed exactly.
      */
     while (most-- && (cmd = ring_pop(&port->submission))) {
         scarp_run(port->drive, MIN(cmd->submit_ns, now_ns));
@@ -195,7 +199,9 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
     }
     scarp_run(port->drive, now_ns);
 
-    /* A completed command without a place in the ring stays in the engine. */
+    /*
+     * A completed command stays in the engine if the completion ring is full.
+     */
     while (!ring_full(&port->completion) && (cmd = scarp_reap(port->drive))) {
         ring_push(&port->completion, cmd);
     }

@@ -1,11 +1,11 @@
 /*
  * Scarp: the seam between hw/nvme and the flash engine
  *
- * The engine has one owner at a time, who runs the engine. A client, who serves
- * NVMe queues, talks to the owner through two rings only; each ring has one
- * producer and one consumer. On the virtual clock one timer callback is client
- * and owner. On real time the client is the thread that has QEMU's big lock,
- * and the owner is the thread that has the lock of the drive's thread
+ * The engine has one owner at a time, which runs it. A client serves NVMe
+ * queues, and talks to the owner through two rings only; each ring has one
+ * producer and one consumer. On the virtual clock one timer callback is both
+ * client and owner. On real time the client is the thread that has QEMU's big
+ * lock, and the owner is the thread that has the lock of the drive's thread
  * (flash-rt-thread.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -15,20 +15,20 @@
 
 #include "../ftl/scarp.h"
 
-#define FLASH_PORT_ENTRIES 1024u /* of each ring; a power of two */
+#define FLASH_PORT_ENTRIES 1024u /* entries of each ring; a power of two */
 
 typedef struct FlashPort FlashPort;
 
 FlashPort *flash_port_new(ScarpDrive *drive);
 void flash_port_free(FlashPort *port);
 
-/* A value of arrived_ns: the command arrives when the owner takes it. */
+/* For arrived_ns: the command arrives when the owner takes it. */
 #define FLASH_PORT_WHEN_TAKEN INT64_MAX
 
 /*
- * Client: pushes a command into the submission ring. False: the ring is full,
- * and the client tries again after the owner has run. The engine gets the
- * command at arrived_ns of its own time, or at once if its time is later by
+ * Client: pushes a command into the submission ring. Returns false if the ring
+ * is full; the client then tries again after the owner has run. The engine gets
+ * the command at arrived_ns of its own time, or at once if its time is later by
  * then. Until the engine has the command, cmd->submit_ns contains arrived_ns.
  */
 bool flash_port_push(FlashPort *port, ScarpCmd *cmd, int64_t arrived_ns);
@@ -41,41 +41,44 @@ uint32_t flash_port_spare_percent(FlashPort *port);
 /* States of the drive that a client may wait for. */
 enum {
     FLASH_PORT_READY = 1, /* scarp_is_ready() */
-    FLASH_PORT_REST = 2,  /* the drive has nothing to do by itself */
+    FLASH_PORT_REST = 2,  /* no event of the drive is left */
 };
 
 /*
- * Client: asks to be told of the states in `what`, and does not wait.
- * flash_port_reached() returns each of them once, when the drive has come to
- * it.
+ * Client: asks for the states in `what`, and does not wait.
+ * flash_port_reached() returns each of these states once, when the drive has
+ * come to it.
  */
 void flash_port_await(FlashPort *port, unsigned what);
 /* Client: returns the awaited states that have come since the last call. */
 unsigned flash_port_reached(FlashPort *port);
 
 /*
- * Anybody: true when flash_port_pop() has a command or flash_port_reached() has
- * a state for the client. The client may take that command or state before the
- * caller acts on the answer.
+ * Any thread: true when flash_port_pop() has a command, or flash_port_reached()
+ * a state, for the client. The client may take it before the caller acts on the
+ * answer.
  */
 bool flash_port_has_completed(FlashPort *port);
 
 /*
- * A caller who is client and owner at once: replaces the drive by another one,
- * and forgets the contents of the rings.
+ * For a caller that is both client and owner: replaces the drive by another
+ * drive, and forgets the contents of the rings.
  */
 void flash_port_replace(FlashPort *port, ScarpDrive *drive);
 
 /*
- * Owner: returns how many commands the engine has been given, since the port
- * was made.
+ * Owner: returns how many commands the engine has been given since the port was
+ * made.
  */
 uint64_t flash_port_submitted(const FlashPort *port);
 
 /* Owner, while no event is due soon: calls scarp_stock_memory(). */
 bool flash_port_stock(FlashPort *port);
 
-/* Owner: returns the number of commands pushed and not taken yet. */
+/*
+ * Owner: returns the number of pushed commands that the owner has not taken
+ * yet.
+ */
 unsigned flash_port_pushed(FlashPort *port);
 
 /*

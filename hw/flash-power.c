@@ -1,14 +1,14 @@
 /*
  * Scarp: the flash's power fails, and comes back at once
  *
- * A power cut (QMP, a vendor command) names a flash. That flash loses its
+ * A power cut (QMP, a vendor command) names a flash. The named flash loses its
  * power, and so does every controller of each subsystem that has a namespace on
  * it: a subsystem is one drive. Controllers are reset first, which cancels all
- * commands of the host. Then the engine is told, and forgets its commands.
- * Another flash of such a subsystem keeps its power.
+ * commands of the host. Then the engine is told, and forgets its commands. A
+ * second flash of such a subsystem keeps its power.
  *
- * A cut comes by QMP or by a timer. Neither of these comes in the midst of an
- * access to a controller.
+ * A cut comes by QMP or by a timer, and so never in the midst of an access to a
+ * controller.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -40,7 +40,7 @@ bool nvme_flash_takes_block(NvmeFlash *flash, uint32_t bytes)
 
 /*
  * Returns the next subsystem that has a namespace on the flash, each subsystem
- * once, and moves *item behind that namespace. NULL: there are no more.
+ * once, and moves *item behind that namespace. NULL: no subsystem is left.
  */
 static NvmeSubsystem *next_subsys(NvmeFlash *flash, GSList **item)
 {
@@ -103,7 +103,7 @@ bool flash_power_check(NvmeFlash *flash, Error **errp)
 
 /* ---- Rest ---------------------------------------------------------------- */
 
-/* True when a host uses the flash through a controller other than self. */
+/* True when a host uses the flash through a controller other than `self`. */
 static bool others_run(NvmeFlash *flash, NvmeCtrl *self)
 {
     GSList *item = flash->namespaces;
@@ -152,10 +152,7 @@ void nvme_flash_wake(NvmeFlash *flash)
     /* sets the revision of controllers that were made after the namespaces */
     flash_health_say_firmware(flash);
     if (waited) {
-        /*
-         * lets the hosts of every subsystem that wait for the flash's rest ask
-         * again
-         */
+        /* the hosts that wait for the flash's shutdown ask again */
         tell(flash);
     }
 }
@@ -186,8 +183,8 @@ static void rest_cb(void *opaque)
     NvmeFlash *flash = opaque;
 
     /*
-     * settles is false if a command has come since the engine was shut down:
-     * the drive does not rest, and a host that waits asks again.
+     * `settles` is false if a command has come since the engine was shut down.
+     * The drive then does not rest, and a host that waits asks again.
      */
     flash->power.wants_rest = false;
     flash->power.rests = flash->power.settles;

@@ -6,17 +6,17 @@
  * (statistics, allocation status) take the thread's lock.
  *
  * While the thread runs the engine, it has no lock of QEMU's and never touches
- * guest memory: the engine moves data only in buffers of the commands. To tell
- * of completed commands the thread takes QEMU's big lock and calls the
- * controller, which posts them. While a thread waits for the big lock, it runs
- * no events.
+ * guest memory: the engine moves data only in buffers of the commands. To
+ * report completed commands the thread takes QEMU's big lock and calls the
+ * controller, which posts these commands. While a thread waits for the big
+ * lock, it runs no events.
  *
  * A thread that has read a submission queue runs the engine itself, once,
- * unless the drive's thread is running it. Then no sleeping thread has to be
- * woken before a command begins, or before its end is told.
+ * unless the drive's thread is running it. So no sleeping thread has to be
+ * woken before a command begins, or before its end is reported.
  *
- * The clock is the host's, less the time for which the machine was stopped: a
- * drive stands still with its guest.
+ * The clock is the host's clock, minus the time for which the machine was
+ * stopped: a drive stands still with its guest.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -39,27 +39,29 @@ struct FlashRealtime {
     QEMUBH *bh; /* calls completed() soon, from QEMU's main loop */
     VMChangeStateEntry *state;
     int64_t zero_ns; /* nvme_flash_clock_ns() at the engine's time 0 */
-    bool in_thread;  /* the drive's thread is telling of completions */
-    bool submitted;  /* rt is in the list with_commands */
+    bool in_thread;  /* the drive's thread reports completions now */
+    bool submitted;  /* the drive is in the list with_commands */
     FlashRealtime *next;
 };
 
 /*
- * When the command arrived that hw/nvme is starting; 0: hw/nvme starts none.
- * QEMU's big lock protects this and the next two variables.
+ * The arrival time of the command that hw/nvme is starting; 0: hw/nvme starts
+ * no command. QEMU's big lock protects this variable and the next two.
  */
 static int64_t arrival_ns;
 /*
- * List of the drives that have got commands from the submission queue which the
+ * The list of drives that have got commands from the submission queue which the
  * controller reads now.
  */
 static FlashRealtime *with_commands;
-/* The stamp of the engine's command whose owner is being told of its end. */
+/*
+ * The stamp of the engine's command whose end is being reported to its owner.
+ */
 static NvmeFlashStamp ending;
 
 static void completed(void *opaque)
 {
-    /* the memory of a stopped machine must not change */
+    /* a stopped machine's memory must not change */
     if (runstate_is_running()) {
         nvme_flash_completed(opaque);
     }
@@ -116,7 +118,7 @@ static void wait_until(FlashRealtime *rt, int64_t time_ns)
     if (rt->in_thread) {
         flash_thread_was_early(rt->thread, time_ns - now_ns);
     }
-    /* the clock of a stopped machine never comes to time_ns */
+    /* the clock of a stopped machine never reaches time_ns */
     while (now_ns < time_ns && runstate_is_running()) {
         cpu_relax();
         now_ns = flash_realtime_now_ns(rt);
@@ -139,7 +141,7 @@ void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
 void flash_realtime_ended(FlashRealtime *rt)
 {
     if (ending.flash) {
-        /* no request has taken the stamp: cmd was only a part of a request */
+        /* no request took the stamp: cmd was only a part of a request */
         wait_until(rt, ending.complete_ns);
         flash_lateness_add(rt->lateness, &ending, flash_realtime_now_ns(rt),
                            true);
@@ -258,9 +260,9 @@ static const FlashLock big_lock = { try_big_lock, lock_big_lock,
 /*
  * Called in the drive's thread when a kick has woken it. The virtual CPU that
  * rang the doorbell has the big lock until its write is over. If that CPU is on
- * the thread's core, the thread waits for the lock once, so that the CPU ends
+ * the thread's core, the thread takes the big lock once, so that the CPU ends
  * its write first. Otherwise a thread with priority would keep the CPU off the
- * core, while all others wait for the CPU's lock.
+ * core, while all other threads wait for the CPU's lock.
  */
 static void thread_woken(void *opaque)
 {
@@ -281,7 +283,10 @@ static void thread_completed(void *opaque)
     bql_unlock();
 }
 
-/* Takes the drive's core away from virtual CPUs that may use other cores. */
+/*
+ * Removes the drive's core from the cores of virtual CPUs that may use other
+ * cores, too.
+ */
 static void keep_cpus_off(int core)
 {
     CPUState *cpu;
@@ -292,7 +297,7 @@ static void keep_cpus_off(int core)
         if (!sched_getaffinity(cpu->thread_id, sizeof(cores), &cores) &&
             CPU_ISSET(core, &cores) && CPU_COUNT(&cores) > 1) {
             CPU_CLR(core, &cores);
-            /* The host may refuse: then it places the CPU itself. */
+            /* If the host refuses, the host places the CPU itself. */
             sched_setaffinity(cpu->thread_id, sizeof(cores), &cores);
         }
     }
@@ -363,7 +368,7 @@ void flash_realtime_pause(FlashRealtime *rt)
 
 void flash_realtime_stop(FlashRealtime *rt)
 {
-    /* The thread may be waiting for the big lock, to tell of a completion. */
+    /* The thread may be waiting for the big lock, to report a completion. */
     bql_unlock();
     flash_thread_stop(rt->thread);
     bql_lock();

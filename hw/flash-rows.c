@@ -31,9 +31,9 @@ struct Chunk {
 struct FlashRows {
     const FlashRowsLayout *layout;
     int fd;
-    Chunk *chunk; /* the chunk that takes the next row */
+    Chunk *chunk; /* the chunk for the next row */
     bool failed;
-    bool behind; /* a thread writes the full chunks; its members follow */
+    bool behind; /* a thread, `writer`, writes the full chunks */
     QemuThread writer;
     QemuMutex lock; /* protects the members below */
     QemuCond changed;

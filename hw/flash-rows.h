@@ -17,15 +17,18 @@ typedef struct {
 } FlashRowsLayout;
 
 /*
- * Opens a file of rows at `path`. The layout has to outlive the file. behind: a
- * thread writes the rows until the first flush, so that flash_rows_add() does
- * not wait for the file.
+ * Opens a file of rows at `path`. The layout has to outlive the file. With
+ * `behind`, a thread writes the rows until the first flush, so that
+ * flash_rows_add() does not wait for the file.
  */
 FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
                            bool behind, Error **errp);
-/* Adds a row; flash_rows_flush() reports errors. */
+/* Adds a row. Errors are reported by flash_rows_flush(). */
 void flash_rows_add(FlashRows *rows, const void *row);
-/* Writes buffered rows to the file. False, with *errp set: rows were lost. */
+/*
+ * Writes buffered rows to the file. Returns false, with *errp set, if rows were
+ * lost.
+ */
 bool flash_rows_flush(FlashRows *rows, Error **errp);
 void flash_rows_close(FlashRows *rows);
 

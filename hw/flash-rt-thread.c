@@ -17,26 +17,28 @@
 #define NS_PER_S 1000000000
 
 /*
- * The kernel keeps a thread with priority off its core for 50 ms when it has
- * used nearly all of a second. To avoid that, a thread that has used more than
- * MOST_USE_PERMILLE of a window gives its priority up for ORDINARY_NS, in which
- * other threads have their turn.
+ * The kernel keeps a thread with priority off its core for 50 ms when the
+ * thread has used nearly all of a second. To avoid that, a thread that has used
+ * more than MOST_USE_PERMILLE of a window gives up its priority for
+ * ORDINARY_NS, in which other threads have their turn.
  */
 #define WINDOW_NS 80000000
 #define MOST_USE_PERMILLE 850
 #define ORDINARY_NS 20000000
 
-/* Lengths of the longest poll, for a config whose spin_ns is -1. */
+/*
+ * The longest poll without and with priority, if spin_ns of the config is -1.
+ */
 #define USUAL_SPIN_NS 50000
 #define PRIORITY_SPIN_NS 200000
 
-/* The most that the engine may be ahead of the clock. */
+/* The greatest time by which the engine may be ahead of the clock. */
 #define MAX_LEAD_NS 2500
 
 /*
- * Steps of the lead. The lead grows after a completion that was late, and
- * shrinks after one that was not, so it settles where one completion of 16 is
- * late.
+ * Steps of the lead (how long before their time events are run). The lead grows
+ * after a late completion, and shrinks after any other. So it settles where one
+ * completion of 16 is late.
  */
 #define LEAD_UP_NS 750
 #define LEAD_DOWN_NS 50
@@ -55,8 +57,8 @@
 #define TELL_NS 1600
 
 /*
- * The least idle_ns (how long the thread polls for commands) after a sleep that
- * such a poll would have avoided.
+ * The least idle_ns, for which the thread polls for commands before it sleeps,
+ * after a sleep that such a poll would have avoided.
  */
 #define FIRST_POLL_NS 2000
 
@@ -67,39 +69,39 @@ struct FlashThread {
     atomic_int lock_core; /* core on which `lock` was taken; -1: free */
     pthread_mutex_t lock; /* protects the engine, due_ns and ahead_ns */
     int64_t due_ns;       /* the engine's next event, as of its last run */
-    /* how far the last run took the engine, in its time */
+    /* time of the engine to which the last run took it */
     int64_t ahead_ns;
     int kick; /* an event descriptor */
     int priority; /* priority that the host granted at the start */
     bool running;
     atomic_bool stop;
     atomic_bool paused;
-    atomic_bool sleeping; /* a kick has to wake the thread */
-    atomic_bool again;    /* a kick asked for a run */
+    atomic_bool sleeping; /* true: a kick has to wake the thread */
+    atomic_bool again;    /* true: a kick asked for a run of the engine */
 
     /*
-     * Members that the thread alone uses: how early it wakes before an event,
-     * and how long it polls for commands.
+     * Only the thread uses the members below. They decide how early it wakes
+     * before an event, and how long it polls for commands.
      */
-    int64_t spin_ns; /* the longest poll at a time */
+    int64_t spin_ns; /* longest time of a poll */
     int64_t margin_ns;
     int64_t idle_ns;
-    /* length of the sleep that a kick ended; -1: none */
+    /* length of a sleep that a kick ended; -1: none */
     int64_t kicked_after_ns;
-    int64_t lead_ns;         /* how long before its time an event is run */
+    int64_t lead_ns;         /* how long before their time events are run */
     int64_t window_ns;       /* begin of the window, by the host's clock */
     int64_t window_cpu_ns;   /* the thread's processor time at window_ns */
     bool ordinary;           /* the priority is given up for a while */
 
     /*
-     * Counts. The thread adds to them, or another thread that has the lock; any
-     * thread reads them.
+     * Counts. The thread adds to these, or another thread that has the lock;
+     * any thread reads them.
      */
     _Atomic int64_t polled_ns;
     _Atomic int64_t behind_ns;
     _Atomic int64_t sleeps;
     _Atomic int64_t lost_polls;
-    /* counts at the last reset; its elapsed_ns is the time of that reset */
+    /* counts at the last reset; `elapsed_ns` is the time of the reset */
     FlashThreadUse reset;
 };
 
@@ -112,7 +114,7 @@ static int64_t read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    /* the clock of a thread that has ended is gone */
+    /* a thread that has ended has no clock */
     if (clock_gettime(clock, &now)) {
         return 0;
     }
@@ -150,8 +152,8 @@ static void wake(FlashThread *thread)
     uint64_t one = 1;
 
     /*
-     * A write fails only when the descriptor's counter is full, and then the
-     * thread cannot sleep.
+     * A write fails only when the descriptor's counter is full. The thread
+     * cannot sleep then.
      */
     if (write(thread->kick, &one, sizeof(one)) < 0) {
         assert(errno == EAGAIN);
@@ -161,9 +163,10 @@ static void wake(FlashThread *thread)
 void flash_thread_kick(FlashThread *thread)
 {
     /*
-     * The caller sets `again` and then reads `sleeping`; the thread sets
-     * `sleeping` and then reads `again`. So the thread sees `again` before it
-     * sleeps, or the caller sees that the thread sleeps, and wakes it.
+     * The caller sets `again` and then reads `sleeping`. The thread sets
+     * `sleeping` and then reads `again`. So either the thread sees `again`
+     * before it sleeps, or the caller sees that the thread sleeps, and wakes
+     * it.
      */
     atomic_store(&thread->again, true);
     if (atomic_load(&thread->sleeping)) {
@@ -171,7 +174,7 @@ void flash_thread_kick(FlashThread *thread)
     }
 }
 
-/* Adds to a counter that no other thread writes at this time. */
+/* Adds `more` to a counter that no other thread writes at this time. */
 static void count(_Atomic int64_t *counter, int64_t more)
 {
     int64_t was = atomic_load_explicit(counter, memory_order_relaxed);
@@ -222,7 +225,10 @@ static bool is_wanted(FlashThread *thread)
            atomic_load(&thread->paused);
 }
 
-/* Sleeps for timeout_ns (-1: for ever), or until a kick. True: by a kick. */
+/*
+ * Sleeps for timeout_ns (-1: for ever), or until a kick. Returns true if a kick
+ * ended the sleep.
+ */
 static bool doze(FlashThread *thread, int64_t timeout_ns)
 {
     struct pollfd fd = { .fd = thread->kick, .events = POLLIN };
@@ -232,7 +238,7 @@ static bool doze(FlashThread *thread, int64_t timeout_ns)
     };
     uint64_t kicks;
 
-    /* a signal may end the sleep early; the thread then looks again */
+    /* a signal may end the sleep early; the thread then goes on as usual */
     if (ppoll(&fd, 1, timeout_ns < 0 ? NULL : &timeout, NULL) <= 0) {
         return false;
     }
@@ -240,9 +246,9 @@ static bool doze(FlashThread *thread, int64_t timeout_ns)
 }
 
 /*
- * Polls until time_ns. True if the poll ended early: a kick asked for a run, or
- * the clock stands still. A clock stands still while the machine is being
- * stopped, by a thread that may need this core.
+ * Polls until time_ns. Returns true if the poll ended early, because a kick
+ * asked for a run, or because the clock stands still. A clock stands still
+ * while another thread, which may need this core, stops the machine.
  */
 static bool poll_until(FlashThread *thread, int64_t time_ns)
 {
@@ -267,10 +273,10 @@ static bool poll_until(FlashThread *thread, int64_t time_ns)
 }
 
 /*
- * Sets margin_ns, by which the thread wakes before an event is due, after it
- * woke late_ns after the time that it asked for. If late_ns is more than the
- * longest poll, no margin could have helped: the host is busy, and more polling
- * would make it busier still.
+ * Sets margin_ns, by which the thread wakes before an event is due. Called when
+ * a sleep ended late_ns after its timeout. If late_ns is more than the longest
+ * poll, no margin could have helped: the host is busy, and more polling would
+ * make it busier still.
  */
 static void adapt_margin(FlashThread *thread, int64_t late_ns)
 {
@@ -287,9 +293,9 @@ static void adapt_margin(FlashThread *thread, int64_t late_ns)
 }
 
 /*
- * Sets idle_ns, for which the thread polls for commands before it sleeps, after
- * a command ended a sleep of slept_ns. If a poll of spin_ns would have seen the
- * command, idle_ns grows; otherwise it shrinks.
+ * Sets idle_ns, for which the thread polls for commands before it sleeps.
+ * Called when a command ended a sleep of slept_ns. If a poll of spin_ns would
+ * have seen the command, idle_ns grows; otherwise it shrinks.
  */
 static void adapt_idle(FlashThread *thread, int64_t slept_ns)
 {
@@ -308,8 +314,9 @@ static void begin_window(FlashThread *thread, int64_t host_ns)
 }
 
 /*
- * Gives the priority up (ordinary), or takes it again. If the host no longer
- * allows the priority, the thread asks again after another window.
+ * With `ordinary`, gives up the thread's priority, otherwise takes it again. If
+ * the host no longer allows the priority, the thread asks again after another
+ * window.
  */
 static void set_ordinary(FlashThread *thread, bool ordinary)
 {
@@ -324,7 +331,7 @@ static void set_ordinary(FlashThread *thread, bool ordinary)
     begin_window(thread, flash_thread_host_ns());
 }
 
-/* Sleeps until time_ns less the margin, or until a kick. */
+/* Sleeps until time_ns minus the margin, or until a kick. */
 static void sleep_until(FlashThread *thread, int64_t time_ns)
 {
     int64_t began_ns = flash_thread_now_ns(thread);
@@ -347,7 +354,7 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
     if (thread->ordinary && (timeout_ns < 0 || timeout_ns > ORDINARY_NS)) {
         /*
          * Other threads have had their turn. With its priority the thread wakes
-         * up sooner.
+         * sooner.
          */
         set_ordinary(thread, false);
     }
@@ -360,7 +367,7 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
         }
     } else if (slept_ns >= timeout_ns) {
         /*
-         * a sleep during which the clock stood still would teach a wrong margin
+         * if the clock stood still during the sleep, the margin is not adapted
          */
         adapt_margin(thread, slept_ns - timeout_ns);
     }
@@ -369,8 +376,8 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
 
 /*
  * Lets the engine allocate memory ahead (scarp_stock_memory()) until shortly
- * before until_ns. Stops when another thread has the lock, because that thread
- * runs the engine and the result may be work for this thread.
+ * before until_ns. Stops when another thread has the lock. That thread runs the
+ * engine, and its run may bring work for this thread.
  */
 static void stock(FlashThread *thread, int64_t until_ns)
 {
@@ -407,8 +414,8 @@ static void wait_for(FlashThread *thread, int64_t due_ns)
 }
 
 /*
- * Polls until until_ns, which is about a microsecond away, and looks at nothing
- * else meanwhile. If the clock stands still, the poll ends.
+ * Polls until until_ns, which is about a microsecond away, and looks for
+ * nothing else. The poll also ends if the clock stands still.
  */
 static void hold_back(FlashThread *thread, int64_t until_ns)
 {
@@ -422,8 +429,9 @@ static void hold_back(FlashThread *thread, int64_t until_ns)
 }
 
 /*
- * Runs the engine up to the clock, and to events of the next lead_ns. The
- * caller has the lock. Returns the number of commands that were in the ring.
+ * Runs the engine up to the clock's time, and further to events of the next
+ * lead_ns. The caller has the lock. Returns the number of commands that were in
+ * the submission ring.
  */
 static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
 {
@@ -432,8 +440,8 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
     unsigned pushed;
 
     /*
-     * Commands that are pushed after this line arrive later than now_ns: they
-     * are for the next run.
+     * Commands that are pushed after this line arrive later than now_ns, so the
+     * next run takes them.
      */
     pushed = flash_port_pushed(config->port);
     now_ns = flash_thread_now_ns(thread);
@@ -443,9 +451,9 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
     thread->due_ns = flash_port_run(config->port, now_ns, pushed);
     /*
      * Events within lead_ns are run before their time, one by one. The engine
-     * is taken no further than such an event, because a command that comes next
-     * begins where the engine is. The loop also ends at the first completion:
-     * the guest is to hear of it before the engine goes on.
+     * goes no further than such an event, because a command that comes next
+     * begins at the engine's time. The loop also ends at the first completion,
+     * which is to be reported to the guest before the engine goes on.
      */
     thread->ahead_ns = now_ns;
     while (thread->due_ns <= now_ns + lead_ns &&
@@ -461,7 +469,7 @@ static unsigned run_locked(FlashThread *thread, int64_t lead_ns)
 
 /*
  * Runs the engine. Returns the time of its next event, and sets *ahead_ns to
- * the time that the engine has come to.
+ * the time that the engine has reached.
  */
 static int64_t run(FlashThread *thread, int64_t *ahead_ns)
 {
@@ -470,7 +478,7 @@ static int64_t run(FlashThread *thread, int64_t *ahead_ns)
 
     flash_thread_take(thread, &engine_lock, thread);
     /*
-     * A caller of flash_thread_pause() may have had the lock just before, and
+     * A caller of flash_thread_pause() may have had the lock just before. It
      * relies on no further run.
      */
     if (!atomic_load(&thread->paused)) {
@@ -534,7 +542,7 @@ static void *thread_main(void *opaque)
     FlashThread *thread = opaque;
     int64_t due_ns, ahead_ns;
 
-    /* without this the kernel may wake the thread 50 us late, to save power */
+    /* otherwise the kernel may wake the thread 50 us late, to save power */
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     begin_window(thread, flash_thread_host_ns());
     if (thread->config.began) {
@@ -546,7 +554,7 @@ static void *thread_main(void *opaque)
             continue;
         }
         /*
-         * cleared before the run, which sees all commands pushed before the
+         * cleared before the run, which takes all commands pushed before the
          * kick
          */
         atomic_exchange(&thread->again, false);
@@ -574,8 +582,8 @@ void flash_thread_was_early(FlashThread *thread, int64_t early_ns)
     int64_t lead_ns = thread->lead_ns;
 
     /*
-     * A completion that is later than MAX_LEAD_NS does not mean that the lead
-     * is too short: the thread was off its core.
+     * If a completion is late by more than MAX_LEAD_NS, the lead is not too
+     * short: the thread was off its core.
      */
     if (early_ns > -MAX_LEAD_NS) {
         lead_ns += early_ns < 0 ? LEAD_UP_NS : -LEAD_DOWN_NS;
@@ -621,8 +629,8 @@ static bool create(FlashThread *thread, int priority)
 }
 
 /*
- * Starts the thread with all signals blocked but those of its own faults: other
- * threads of the process handle signals.
+ * Starts the thread with all signals blocked, except those of its own faults.
+ * Other threads of the process handle signals.
  */
 static bool start(FlashThread *thread)
 {
@@ -634,7 +642,7 @@ static bool start(FlashThread *thread)
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    /* the host may refuse the priority: the thread then runs without */
+    /* if the host refuses the priority, the thread runs without it */
     runs = create(thread, priority) || (priority && create(thread, 0));
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (runs) {

@@ -2,10 +2,10 @@
  * Scarp: the thread that runs an engine against a clock
  *
  * The thread is the owner of the engine's port (flash-port.h) while it has its
- * own lock. Others take that lock with flash_thread_lock() or
+ * own lock. Other threads take that lock with flash_thread_lock() or
  * flash_thread_run(). The thread sleeps until shortly before the engine's next
- * event, and then polls the clock. So neither the host's timers nor its
- * scheduler decide how late the event is. The thread learns how long to poll.
+ * event, and then polls the clock. So the event is not late because of the
+ * host's timers or scheduler. The thread learns how long to poll.
  *
  * This file knows neither NVMe nor guests. Of QEMU it needs only what
  * tests/bench/shim has: tests/bench/bench-realtime.c runs the thread without
@@ -22,19 +22,19 @@ typedef struct FlashThread FlashThread;
 
 typedef struct {
     FlashPort *port;
-    /* the host's clock; while QEMU is stopped, it stands still */
+    /* the host's clock, which stands still while QEMU is stopped */
     int64_t (*clock_ns)(void);
     int64_t zero_ns;           /* clock_ns() at time 0 of the engine */
-    int64_t spin_ns;           /* longest poll at a time; -1: as usual */
-    int64_t bound_ns;          /* lateness above which behind_ns counts */
+    int64_t spin_ns;           /* longest time of a poll; -1: the default */
+    int64_t bound_ns;          /* later events are counted in behind_ns */
     int cpu;                   /* core of the host; -1: any */
     int priority;              /* SCHED_FIFO's, if the host lets it; 0: none */
-    /* called first and last in the thread; may be NULL */
+    /* called first and last in the thread; each may be NULL */
     void (*began)(void);
     void (*ended)(void);
     /* called after each run of the engine, with the lock; may be NULL */
     void (*ran)(void *opaque, int64_t now_ns);
-    /* called without the lock when the client can pop; may be NULL */
+    /* called without the lock when the client can pop a command; may be NULL */
     void (*completed)(void *opaque);
     /* called without the lock after a kick woke the thread; may be NULL */
     void (*woken)(void *opaque);
@@ -42,13 +42,13 @@ typedef struct {
 } FlashThreadConfig;
 
 typedef struct {
-    int64_t elapsed_ns;  /* since the last reset */
+    int64_t elapsed_ns;  /* time since the last reset */
     int64_t cpu_ns;      /* processor time of the thread */
-    int64_t polled_ns;   /* spent polling for events and commands */
-    int64_t behind_ns;   /* lateness of events that were later than bound_ns */
+    int64_t polled_ns;   /* time spent polling for events and commands */
+    int64_t behind_ns;   /* lateness of events later than bound_ns */
     uint64_t sleeps;
-    uint64_t priority;   /* granted by the host */
-    /* polls that ran out while the lock's holder was on the thread's core */
+    uint64_t priority;   /* priority that the host granted */
+    /* polls that ran out while the lock's owner was on the thread's core */
     uint64_t lost_polls;
 } FlashThreadUse;
 
@@ -56,7 +56,9 @@ typedef struct {
 typedef struct {
     bool (*try_lock)(void *opaque);
     void (*lock)(void *opaque);
-    /* the host's core on which the lock was taken; -1: unknown, or free */
+    /*
+     * the core on which the lock was taken; -1: not known, or the lock is free
+     */
     int (*core)(void *opaque);
 } FlashLock;
 
@@ -69,22 +71,25 @@ typedef struct {
 #define FLASH_THREAD_PRIORITY_SPIN_NS 10000000
 
 /*
- * Time that the thread polls for a lock before it sleeps: a lock is mostly held
- * for less time than a wake-up takes.
+ * The time for which the thread polls for a lock before it sleeps: a lock is
+ * mostly free again sooner than a sleeping thread would wake.
  */
 #define FLASH_THREAD_LOCK_POLL_NS 20000
 
 /*
- * Takes `lock` for the engine's thread, which calls this. The thread polls for
- * a while before it sleeps. A holder of `lock` on the thread's own core cannot
- * run while the thread polls, so then the thread sleeps at once.
+ * Takes `lock` for the engine's thread, which calls this function. The thread
+ * polls for a while before it sleeps. If the lock's owner is on the thread's
+ * own core, it cannot run while the thread polls, so the thread sleeps at once.
  */
 void flash_thread_take(FlashThread *thread, const FlashLock *lock,
                        void *opaque);
 
 /* True when this process may run threads on core `cpu` of the host. */
 bool flash_thread_may_use(int cpu);
-/* Makes a thread. NULL: the host has no event descriptor or thread left. */
+/*
+ * Makes a thread. Returns NULL if the host has no event descriptor or no thread
+ * left.
+ */
 FlashThread *flash_thread_new(const FlashThreadConfig *config);
 /*
  * Pauses the thread, or lets it go on. When a pause returns, no run of the
@@ -106,16 +111,16 @@ void flash_thread_free(FlashThread *thread);
 void flash_thread_kick(FlashThread *thread);
 /*
  * Runs the engine in the calling thread, unless another thread does so already.
- * A command that was pushed then need not wait until the host has woken the
- * drive's thread. True: the client can pop a completed command.
+ * A pushed command then need not wait until the host has woken the drive's
+ * thread. Returns true if the client can pop a completed command.
  */
 bool flash_thread_run(FlashThread *thread);
 /*
- * Called from completed(), for a completion that the thread was ready to tell
+ * Called from completed(), for a completion that the thread was ready to report
  * early_ns before its time (negative: after its time). From this the thread
- * learns its lead: how long before their time it runs events, so that the next
- * completion is told in time. The lead is at most 2.5 us, and at first 0. The
- * caller itself waits for the completion's time.
+ * learns its lead, which is how long before their time it runs events, so that
+ * the next completion is reported in time. The lead is at most 2.5 us, and at
+ * first 0. The caller itself waits for the completion's time.
  */
 void flash_thread_was_early(FlashThread *thread, int64_t early_ns);
 /*
@@ -132,9 +137,9 @@ int64_t flash_thread_host_ns(void);
 int64_t flash_thread_now_ns(FlashThread *thread);
 
 /*
- * Returns, or restarts, the counts of the thread's use. One thread at a time,
- * other than the drive's own, may call these functions: the one that pushes
- * commands.
+ * Return, and restart, the counts of the thread's use. Only one thread at a
+ * time may call these functions: the thread that pushes commands, never the
+ * drive's own.
  */
 void flash_thread_use(FlashThread *thread, FlashThreadUse *use);
 void flash_thread_reset_use(FlashThread *thread);

@@ -5,8 +5,8 @@
  * When a scheme was refused, vendor log page 0xCB has the reason.
  *
  * A switch at an instant (the properties switch-at-ns and switch-to) is made by
- * a timer of the virtual clock: it costs the guest no instruction, so until the
- * instant the guest's run is the run without the switch.
+ * a timer of the virtual clock: the timer costs the guest no instruction, so
+ * until the instant the guest runs exactly as it would without the switch.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,12 +23,12 @@ enum { SCHEME_PAGE_VERSION = 1 };
 typedef struct QEMU_PACKED {
     char magic[8];         /* "SCARPSC1" */
     uint32_t version;
-    uint32_t accepted;     /* schemes switched to since QEMU began */
+    uint32_t accepted;     /* number of switches since QEMU began */
     uint32_t refused;
     uint32_t reserved;
     uint64_t switched_ns;  /* when the running scheme began, or 0 */
-    char scheme[1024];     /* the running scheme, as asked for */
-    char reason[3040];     /* why the last switch was refused, or "" */
+    char scheme[1024];     /* the running scheme, as the user named it */
+    char reason[3040];     /* why the last switch was refused; "": it was not */
 } SchemePage;
 
 QEMU_BUILD_BUG_ON(sizeof(SchemePage) != 4096);
@@ -42,8 +42,8 @@ char *flash_scheme_text(const char *scheme, const char *params)
 }
 
 /*
- * Returns the scheme's name; *params is set to its parameters, or to NULL. Both
- * are in text, which is changed.
+ * Returns the scheme's name, and sets *params to its parameters, or to NULL.
+ * Name and parameters point into `text`, which is changed.
  */
 static const char *split_scheme(char *text, char **params)
 {

@@ -20,7 +20,10 @@
 #include "flash-int.h"
 #include "flash-rt-thread.h"
 
-/* QEMU's exit status after a broken law; isa-debug-exit uses odd ones */
+/*
+ * QEMU's exit status after a broken law (an invariant). It is even, because
+ * isa-debug-exit gives odd ones.
+ */
 #define EXIT_LAW_BROKEN 4
 
 #define AGE_SEED_UNSET UINT64_MAX
@@ -31,8 +34,9 @@ static uint32_t block_bytes(const NvmeNamespace *ns)
 }
 
 /*
- * Refuses a namespace whose logical blocks a power cut could tear, and one with
- * zones, as the flash does not keep the state of zones at power cuts.
+ * Refuses a namespace whose logical blocks a power cut could tear, and a
+ * namespace with zones, because the flash does not keep the state of zones at
+ * power cuts.
  */
 static bool check_power(NvmeNamespace *ns, Error **errp)
 {
@@ -123,7 +127,7 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
     if (blk_attach_dev(blk, DEVICE(ns)) < 0) {
         g_assert_not_reached();
     }
-    /* blk_attach_dev() has a reference, which the property "drive" drops */
+    /* blk_attach_dev() takes a reference, which the property "drive" drops */
     blk_unref(blk);
     ns->blkconf.blk = blk;
     if (ns->blkconf.discard_granularity == -1) {
@@ -170,9 +174,9 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument)
     switch (command) {
     case NVME_FLASH_CONTROL_CPU_SPEED:
         /*
-         * The speed may change only in the vCPU's thread, as no vCPU executes
-         * then. With virtual_queues that thread serves the queues, and so comes
-         * here.
+         * The speed may change only in the vCPU's thread, because no vCPU
+         * executes then. With virtual_queues the vCPU's thread serves the
+         * queues, and so also runs this line.
          */
         if (!flash->virtual_queues || !icount_enabled() ||
             !icount_set_shift((int32_t)argument, &err)) {
@@ -213,9 +217,9 @@ bool flash_time_is_over(NvmeFlash *flash)
 }
 
 /*
- * Writes all logs out, even if one of them fails, because the user needs them
- * to find out why a run failed. False: a log is incomplete, and its error has
- * been reported.
+ * Writes all logs to their files, even if one of the writes fails, because the
+ * user needs them to find out why a run failed. Returns false if a log is
+ * incomplete; its error has been reported.
  */
 static bool flash_write_logs(NvmeFlash *flash)
 {
@@ -234,9 +238,9 @@ static bool flash_write_logs(NvmeFlash *flash)
 }
 
 /*
- * Lets commands that are in flight end, writes the logs and checks the drive.
- * False: a command was lost, data came from the wrong place, or a log is
- * incomplete; such a run must not end as a success.
+ * Lets commands in flight end, writes the logs and checks the drive. Returns
+ * false if a command was lost, if data came from the wrong place, or if a log
+ * is incomplete. Such a run must not end as a success.
  */
 static bool flash_check_laws(NvmeFlash *flash)
 {
@@ -285,7 +289,7 @@ static void flash_shutdown(Notifier *notifier, void *data)
     /*
      * The progress file is not written from here on, so it keeps the time of
      * the last event. Without running vCPUs, the virtual clock has skipped idle
-     * time by now and is at some far deadline.
+     * time and is now at some far deadline.
      */
     flash_log_stop(flash->logs.log);
     if (!flash_check_laws(flash)) {
@@ -294,10 +298,10 @@ static void flash_shutdown(Notifier *notifier, void *data)
 }
 
 /*
- * Called when the machine runs again after the guest's end: with -no-shutdown
+ * Called when the machine runs again after the guest's end. With -no-shutdown
  * QEMU outlives the guest, and after a reset of the machine another guest may
- * run. The engine may be ahead of the clock, as it ended all commands of the
- * last guest.
+ * run. The engine may be ahead of the clock, because it has ended all commands
+ * of the last guest.
  */
 static void flash_go_on(void *opaque, bool running, RunState state)
 {
@@ -341,7 +345,10 @@ static bool flash_age(NvmeFlash *flash, Error **errp)
     return true;
 }
 
-/* A drive's files: FILES_READ files that it reads, then those that it makes. */
+/*
+ * A drive's files: first FILES_READ files that it reads, then the files that it
+ * makes.
+ */
 enum { FILES_READ = 2, FILES = 9 };
 
 typedef struct {
@@ -367,8 +374,8 @@ static void flash_files(const NvmeFlash *flash, FlashFile file[FILES])
 }
 
 /*
- * True when the paths a and b name one regular file. Devices, such as
- * /dev/null, may be used twice.
+ * True when the paths `a` and `b` name one regular file. Files that are not
+ * regular, such as /dev/null, may be used twice.
  */
 static bool same_file(const char *a, const char *b)
 {
@@ -388,7 +395,7 @@ typedef struct {
 
 /*
  * Returns non-zero, and sets *errp, if a file that check->flash makes is also a
- * file of the drive obj.
+ * file of the drive `obj`.
  */
 static int has_file_of(Object *obj, void *opaque)
 {
@@ -417,7 +424,10 @@ static int has_file_of(Object *obj, void *opaque)
     return 0;
 }
 
-/* True when the file can be made, as far as one can tell without making it. */
+/*
+ * True when the file can be made. The check does not make it, so making it may
+ * still fail.
+ */
 static bool can_be_made(const FlashFile *file, Error **errp)
 {
     g_autofree char *parent = g_path_get_dirname(file->path);
@@ -437,8 +447,8 @@ static bool can_be_made(const FlashFile *file, Error **errp)
 }
 
 /*
- * Checks the paths of all files that the drive makes, before any file is made:
- * to make a file destroys its old contents.
+ * Checks the paths of all files that the drive makes, before any of them is
+ * made, because making a file destroys its old contents.
  */
 static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
 {
@@ -477,7 +487,10 @@ static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
                                            &check);
 }
 
-/* Sets *ns to `otherwise` if its property was not given; else checks *ns. */
+/*
+ * Sets *ns to `otherwise` if its property was not given. Otherwise checks *ns,
+ * and returns false, with *errp set, if it is not allowed.
+ */
 static bool realtime_ns(bool realtime, const char *name, uint64_t *ns,
                         uint64_t otherwise, uint64_t most, Error **errp)
 {
@@ -495,7 +508,10 @@ static bool realtime_ns(bool realtime, const char *name, uint64_t *ns,
     return true;
 }
 
-/* Returns non-zero if obj is another drive with priority on flash's core. */
+/*
+ * Returns non-zero if `obj` is another drive whose thread has priority on
+ * flash's core.
+ */
 static int has_core_of(Object *obj, void *opaque)
 {
     const NvmeFlash *flash = opaque;
@@ -507,9 +523,9 @@ static int has_core_of(Object *obj, void *opaque)
 }
 
 /*
- * False, with *errp set, if the drive's thread would share its core with
- * another drive's thread, both with priority. One such thread leaves a part of
- * its core to others; two would leave nothing.
+ * Returns false, with *errp set, if the drive's thread would share its core
+ * with another drive's thread, and both threads have priority. One such thread
+ * leaves a part of its core to other threads; two would leave nothing.
  */
 static bool flash_check_core(NvmeFlash *flash, Error **errp)
 {
@@ -524,7 +540,7 @@ static bool flash_check_core(NvmeFlash *flash, Error **errp)
     return true;
 }
 
-/* Checks the properties that are meant for clock=realtime. */
+/* Checks the properties that need clock=realtime. */
 static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
 {
     if (realtime && icount_enabled()) {
@@ -557,7 +573,10 @@ static bool flash_check_realtime(NvmeFlash *flash, bool realtime, Error **errp)
                    "0 to %d", flash->priority, FLASH_THREAD_MAX_PRIORITY);
         return false;
     }
-    /* FLASH_NS_UNSET stays in spin_ns: the thread has a default of its own */
+    /*
+     * spin_ns stays FLASH_NS_UNSET if it was not given: the thread has a
+     * default
+     */
     return flash_check_core(flash, errp) &&
            realtime_ns(realtime, "spin-ns", &flash->spin_ns, FLASH_NS_UNSET,
                        flash->priority ? FLASH_THREAD_PRIORITY_SPIN_NS
@@ -603,7 +622,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
         return;
     }
     if (overrides) {
-        /* in a property a ',' would end the value, so users write ';' */
+        /* a ',' would end the property's value, so users write ';' */
         config.overrides = g_strdelimit(overrides, ";", ',');
     }
     if (params) {
@@ -719,7 +738,7 @@ static char *nvme_flash_get_running_scheme(Object *obj, Error **errp)
 }
 
 /*
- * Sets the scheme that the drive uses from its next GC decision on: "NAME" or
+ * Sets the scheme for the drive's GC decisions from the next one on: "NAME" or
  * "NAME:KEY=VALUE;...".
  */
 static void nvme_flash_set_running_scheme(Object *obj, const char *value,
@@ -796,7 +815,7 @@ static void nvme_flash_class_init(ObjectClass *oc, void *data)
     dc->desc = "Simulated NAND flash for NVMe namespaces";
     dc->realize = nvme_flash_realize;
     dc->unrealize = nvme_flash_unrealize;
-    dc->hotpluggable = false; /* namespaces take no reference to the device */
+    dc->hotpluggable = false; /* namespaces hold no reference to the device */
     device_class_set_props(dc, nvme_flash_props);
     object_class_property_add_str(oc, "stats", nvme_flash_get_stats, NULL);
     object_class_property_set_description(oc, "stats",

@@ -21,19 +21,19 @@ enum {
     NVME_FLASH_LOG_SCHEME = 0xcb,  /* log page: see flash-scheme.c */
     NVME_FLASH_ADM_CONTROL = 0xc0, /* admin opcode, without data */
     /*
-     * Admin opcode, with data to the device. The data names the scheme that the
-     * drive uses from its next GC decision on: "NAME" or "NAME:KEY=VALUE,...",
-     * padded with zeroes. cdw10 is the data's length in dwords. A scheme that
-     * the drive refuses ends the command with Invalid Field, and
-     * NVME_FLASH_LOG_SCHEME then has the reason.
+     * Admin opcode, with data to the device. The data names the scheme for the
+     * drive's GC decisions from the next one on: "NAME" or
+     * "NAME:KEY=VALUE,...", padded with zeroes. cdw10 is the data's length in
+     * dwords. If the drive refuses the scheme, the command ends with Invalid
+     * Field, and NVME_FLASH_LOG_SCHEME has the reason.
      */
     NVME_FLASH_ADM_SCHEME = 0xc1,
 };
 
 /*
- * A stamp tells, of a command to a flash on the host's clock, when it arrived,
- * when the engine began and ended it, and which command it was. hw/nvme keeps
- * the stamp until it has posted the command's completion.
+ * The stamp of a command to a flash on the host's clock: when the command
+ * arrived, when the engine began and ended it, and which command it is. hw/nvme
+ * keeps the stamp until it has posted the command's completion.
  */
 typedef struct {
     NvmeFlash *flash; /* NULL: the request has no stamp */
@@ -53,8 +53,8 @@ enum {
     NVME_FLASH_CONTROL_RESET_STATS = 2,
     /*
      * Cuts the power, which comes back at once. cdw11 is the number of
-     * microseconds from now until the cut. 0: the cut comes at once, and this
-     * command never completes.
+     * microseconds from now until the cut. With 0 the cut comes at once, and
+     * the command itself never completes.
      */
     NVME_FLASH_CONTROL_CUT_POWER = 3,
 };
@@ -68,26 +68,25 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp);
 void nvme_flash_detach_ns(NvmeNamespace *ns);
 
 /*
- * Fills the Identify data of ns for its present LBA format. NPWG, a field of
- * that data, tells hosts the size of a write for which the drive reads nothing
- * first.
+ * Fills the Identify data of ns for its present LBA format. Its field NPWG
+ * tells hosts the size of writes for which the drive need not read first.
  */
 void nvme_flash_identify(NvmeNamespace *ns);
 
 /*
  * Fills the flash's part of the SMART log page: spare, wear, warnings and busy
- * time. A caller with several flashes calls this for each of them; the page
- * then has the worst of their values.
+ * time. A caller with several flashes calls this function for each flash. The
+ * page then has the worst of their values.
  */
 void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart);
 /*
  * Implemented by hw/nvme: tells the subsystem's hosts of a critical warning.
- * False: no host has asked for such events.
+ * Returns false if no host has asked for such events.
  */
 bool nvme_subsys_smart_event(NvmeSubsystem *subsys, uint8_t event);
 
 /*
- * Fills the numbers of the FDP statistics log page of the endurance group on
+ * Sets the numbers of the FDP statistics log page for the endurance group on
  * this flash: bytes that the host has written, bytes that were programmed, and
  * bytes that were erased.
  */
@@ -112,14 +111,15 @@ bool nvme_flash_is_ready(NvmeFlash *flash);
 /* Returns the longest time of a recovery, in units of 500 ms, rounded up. */
 uint32_t nvme_flash_ready_units(NvmeFlash *flash);
 /*
- * Called when controller n shuts down in an orderly way, after its flush. True:
- * the flash rests, and the shutdown is complete. False: the flash has work to
- * do, and nvme_subsys_flash_changed() tells when to call this again.
+ * Called when controller n shuts down in an orderly way, after its flush.
+ * Returns true if the flash rests, so that the shutdown is complete. Returns
+ * false if the flash has work to do. nvme_subsys_flash_changed() then tells
+ * when to call this function again.
  */
 bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n);
 /*
- * Called when a controller starts, or takes its shutdown back: the flash is at
- * rest no longer.
+ * Called when a controller starts, or takes back its shutdown: the flash rests
+ * no longer.
  */
 void nvme_flash_wake(NvmeFlash *flash);
 
@@ -129,41 +129,42 @@ void nvme_flash_wake(NvmeFlash *flash);
  */
 void nvme_subsys_lose_power(NvmeSubsystem *subsys);
 /*
- * Implemented by hw/nvme: the flash may have become ready, or have come to
- * rest, and controllers that wait for that ask again.
+ * Implemented by hw/nvme. The flash may have become ready, or have come to
+ * rest, and controllers that wait for this ask again.
  */
 void nvme_subsys_flash_changed(NvmeSubsystem *subsys);
 
 /*
- * Fills at most size bytes of buf with log page lid, and returns the page's
- * full length. 0: Scarp has no such page, and the caller refuses the command.
+ * Fills at most `size` bytes of buf with the log page `lid`, and returns the
+ * page's full length. Returns 0 if Scarp has no such page; the caller then
+ * refuses the command.
  */
 size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
                            size_t size);
 
 /*
- * Runs an NVME_FLASH_ADM_CONTROL command. False: the command or its argument is
- * unknown.
+ * Runs an NVME_FLASH_ADM_CONTROL command. Returns false if the command or its
+ * argument is unknown.
  */
 bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument);
 
 /*
- * Carries out NVME_FLASH_ADM_SCHEME with `bytes` bytes of data. False: the
- * drive refuses the scheme. If bytes is more than NVME_FLASH_SCHEME_BYTES, data
- * is not read and may be NULL.
+ * Carries out NVME_FLASH_ADM_SCHEME with `bytes` bytes of data. Returns false
+ * if the drive refuses the scheme. If `bytes` is more than
+ * NVME_FLASH_SCHEME_BYTES, `data` is not read and may be NULL.
  */
 bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
 
 /*
- * True when the flash runs on the host's clock, not on QEMU's virtual one: its
- * commands then carry an NvmeFlashStamp.
+ * True when the flash runs on the host's clock, not on QEMU's virtual clock.
+ * Its commands then carry an NvmeFlashStamp.
  */
 bool nvme_flash_timed(NvmeFlash *flash);
 /* Returns the time of the clock that stamps use. */
 int64_t nvme_flash_clock_ns(void);
 /*
- * Sets the arrival time of the commands that are submitted from here on. 0:
- * hw/nvme has started the submission-queue entry that arrived; a command
+ * Sets the arrival time of the commands that are submitted from here on. 0 ends
+ * this: hw/nvme has started the submission-queue entry that arrived. A command
  * without such an entry arrives when it is submitted.
  */
 void nvme_flash_arrival(int64_t ns);
@@ -179,7 +180,7 @@ void nvme_flash_started(void);
  */
 void nvme_flash_ended(NvmeFlashStamp *stamp);
 /*
- * Waits until the clock has come to the end that stamp tells: only then may the
+ * Waits until the clock has reached the end in the stamp. Only then may the
  * request's entry of the completion queue be written.
  */
 void nvme_flash_wait(const NvmeFlashStamp *stamp);
