@@ -132,8 +132,8 @@ static void begin_late(NvmeFlash *flash, FlashCmd *cmd)
 }
 
 /*
- * True when there is room for cmd. A command of any size has room if no other
- * command uses any.
+ * True when there is room for cmd. If no other command uses room, a command of
+ * any size has room.
  */
 static bool is_room(NvmeFlash *flash, const FlashCmd *cmd)
 {

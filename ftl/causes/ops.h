@@ -43,7 +43,10 @@ static inline void scarp_account_init(ScarpAccount *account, bool waits)
     }
 }
 
-/* Returns the time until which the flash command's life is accounted for. */
+/*
+ * Returns the time up to which the account divides the flash command's life
+ * into causes.
+ */
 static inline int64_t scarp_account_until_ns(const ScarpAccount *account)
 {
     return account->mark_ns;

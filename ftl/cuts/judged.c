@@ -1,6 +1,6 @@
 /*
  * A drive whose power fails. NVMe's contract for power cuts (replay/contract.h)
- * hears of each of its commands.
+ * is told of each command of the drive.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -315,7 +315,7 @@ bool scarp_flow_read_start(ScarpDrive *drive, ScarpFlashCmd *read)
     }
     /*
      * scarp_flow_read_ended() compares these LPNs. Without the prefetch it
-     * would wait for them then.
+     * would have to wait for memory.
      */
     __builtin_prefetch(scarp_media_lpns(drive, ppn));
     for (uint32_t i = 0; i < n; i++) {
