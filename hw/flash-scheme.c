@@ -28,7 +28,7 @@ typedef struct QEMU_PACKED {
     uint32_t reserved;
     uint64_t switched_ns;  /* when the running scheme began, or 0 */
     char scheme[1024];     /* the running scheme, as the user named it */
-    char reason[3040];     /* why the last switch was refused; "": it was not */
+    char reason[3040];     /* why the last switch was refused, or "" */
 } SchemePage;
 
 QEMU_BUILD_BUG_ON(sizeof(SchemePage) != 4096);

@@ -76,8 +76,8 @@ void scarp_translation_insert(ScarpDrive *drive, uint32_t index);
 /*
  * Functions of blocks/slc.c, for blocks of the SLC cache. scarp_slc_offset()
  * and scarp_slc_take() work like scarp_page_offset() and scarp_page_take().
- * They may be called only when scarp_slc_has_room() returns true.
- * scarp_slc_remove() is called when a full SLC block becomes a victim.
+ * These two functions may be called only when scarp_slc_has_room() returns
+ * true. scarp_slc_remove() is called when a full SLC block becomes a victim.
  * scarp_slc_erased() is called after an erase, with the mode that the block had
  * before. It returns true if the block is static, and so stays an SLC block.
  */

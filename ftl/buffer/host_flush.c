@@ -8,7 +8,7 @@
 /*
  * Implements lie.flush_queued_only, a deliberate fault: flushes wait only for
  * units in pages under construction, and for units of which the drive does not
- * have all bytes yet. They do not wait for programs that are queued or under
+ * have all bytes yet. Flushes do not wait for programs that are queued or under
  * way.
  */
 static void await_packed_alone(ScarpDrive *drive)

@@ -73,9 +73,9 @@ static inline void scarp_account_wait(ScarpAccount *account,
 
 /*
  * Called when the flash command was taken from its queue, which ends its wait.
- * The time of the die's present activity is added to the account alone, not to
- * the clock first: a processor that has just stored one of the clock's numbers
- * would stall when it loads several of them at once.
+ * The time of the die's present activity is added only to the account, not to
+ * the clock. A processor that has just stored one of the clock's numbers would
+ * stall when it loads several of them at once.
  */
 static inline void scarp_account_waited(ScarpAccount *account,
                                         const ScarpDieClock *clock,
@@ -90,8 +90,8 @@ static inline void scarp_account_waited(ScarpAccount *account,
 
 /*
  * Called for a flash command that has begun, and then had to wait behind
- * another activity of its die: adds the time until now_ns to its wait for that
- * activity.
+ * another activity of its die. Adds the time until now_ns to the command's wait
+ * for that activity.
  */
 static inline void scarp_account_behind(ScarpAccount *account,
                                         ScarpDieActivity activity,

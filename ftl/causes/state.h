@@ -6,7 +6,7 @@
  * Only causes divides a command's life into its causes (docs/model.md). Other
  * directories of ftl/ report facts such as "from now on the die does this",
  * "until then the command waits for the channel", "this command ends with that
- * flash command", and causes adds up the times. It asks core for the time.
+ * flash command", and causes adds up the times. causes asks core for the time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

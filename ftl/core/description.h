@@ -13,8 +13,8 @@
 #define SCARP_MAX_STREAMS 8
 /*
  * With ftl.mapping=demand, parts of the mapping (translation units) are
- * programmed, too. They have a stream number, this one, and blocks of their
- * own. The numbers of the host's streams are lower.
+ * programmed, too. Translation units have this stream number, and blocks of
+ * their own. The numbers of the host's streams are lower.
  */
 #define SCARP_MAP_STREAM (SCARP_MAX_STREAMS - 1)
 #define SCARP_MAP_ENTRY_BYTES 4 /* bytes of a translation unit's entry, a PPN */

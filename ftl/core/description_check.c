@@ -112,8 +112,8 @@ static bool check_mapped_blocks(const ScarpDescription *d, GError **error)
     uint64_t groups = (logical + d->pages_per_block - 1) / d->pages_per_block;
     uint64_t bad = d->blocks_per_plane * d->bad_blocks_permille / 1000;
     /*
-     * Blocks of a plane that can be log blocks: all blocks except bad ones,
-     * those for the data, the free block that a full merge copies to, and
+     * Blocks of a plane that can be log blocks: all blocks except bad ones, the
+     * blocks for the data, the free block that a full merge copies to, and
      * recovery's block.
      */
     uint64_t room = d->blocks_per_plane -

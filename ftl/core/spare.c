@@ -96,9 +96,9 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d)
  *   static block can be opened once one is folded: there are as many static
  *   blocks as streams, and the waiting stream has no open one. A dynamic block
  *   can be opened when more than scarp_reserved_blocks() blocks are free. GC
- *   and folds go on until then. They can free so many blocks, because the host
- *   has no open block in the real mode, and scarp_slc_spare_blocks() counts the
- *   open SLC blocks of all streams.
+ *   and folds go on until then. GC and folds can free so many blocks, because
+ *   the host has no open block in the real mode, and scarp_slc_spare_blocks()
+ *   counts the open SLC blocks of all streams.
  */
 uint64_t scarp_needed_blocks(const ScarpDescription *d)
 {

@@ -77,7 +77,7 @@ void scarp_flow_commit_unpaired(ScarpDrive *drive)
 
 static void host_program_ended(ScarpDrive *drive, ScarpFlashCmd *program)
 {
-    if (scarp_flash_n_units(program)) { /* it is no pad */
+    if (scarp_flash_n_units(program)) { /* it is not a pad */
         scarp_buffer_program_ended(drive, program);
     }
     if (scarp_flow_pairs(drive)) {

@@ -41,8 +41,9 @@ static bool has_room(const ScarpDrive *drive, uint32_t p)
  *
  * A plane with room is stuck, too, while most of its free blocks are promised
  * to copies from other planes. The copies will be programmed, so a program may
- * wait in such a plane. It leaves such a plane only for one that is not stuck:
- * otherwise it would go back and forth between two stuck planes for ever.
+ * wait in such a plane. A program leaves such a plane only for a plane that is
+ * not stuck: otherwise it would go back and forth between two stuck planes for
+ * ever.
  */
 static uint32_t elsewhere(const ScarpDrive *drive, const ScarpFlashCmd *head)
 {

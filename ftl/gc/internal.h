@@ -131,8 +131,8 @@ uint32_t scarp_fold_choose(const ScarpDrive *drive, uint32_t plane,
                            bool *first);
 /*
  * Called when a job begins, when a program of the job has taken a page of
- * `plane`, and when the job ends. They reserve pages for the copies from a
- * static block, and give them back.
+ * `plane`, and when the job ends. The three functions reserve pages for the
+ * copies from a static SLC block, and give them back.
  */
 void scarp_fold_begins(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_fold_took_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t plane);

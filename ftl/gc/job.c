@@ -41,8 +41,9 @@ static void drop(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
  *
  * The end of the copy will change the forward map's entry of that LPN, which
  * may lie anywhere in memory. So the entries of several units are prefetched
- * together, and the processor waits for all of them at once. Their LPNs are
- * copied to job->line, a cache line at a time, where the prefetch reads them.
+ * together, and the processor waits for all of them at once. The LPNs of these
+ * units are copied to job->line, a cache line at a time, where the prefetch
+ * reads them.
  */
 static uint32_t victim_lpn(ScarpDrive *drive, ScarpGcJob *job, uint32_t ppn)
 {

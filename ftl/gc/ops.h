@@ -62,8 +62,9 @@ bool scarp_gc_due(const ScarpDrive *drive, uint32_t plane);
 /*
  * Returns the plane of the die that must collect first, or SCARP_NONE. Of the
  * planes in which collection is due, that is the plane whose program has waited
- * longest for a page. In another order, this program could wait for ever while
- * other programs make collection due again and again in the die's other planes.
+ * longest for a page. In another order, this program could wait for ever:
+ * programs in the die's other planes could make collection due there again and
+ * again.
  */
 uint32_t scarp_gc_longest_in_need(const ScarpDrive *drive, uint32_t die);
 /*
@@ -356,10 +357,10 @@ uint32_t scarp_gc_rounds(ScarpDrive *drive, const ScarpGcRound **open);
  */
 uint32_t scarp_gc_round_erases(const ScarpDrive *drive, uint32_t plane);
 /*
- * Grants `erases` erases and `pages` pages to the plane's round. They begin as
- * soon as the die can begin them. If the previous round still has erases to do,
- * the granted erases come before the pages; otherwise all erases follow the
- * pages.
+ * Grants `erases` erases and `pages` pages to the plane's round. This work
+ * begins as soon as the die can begin it. If the previous round still has
+ * erases to do, the granted erases come before the pages; otherwise all erases
+ * follow the pages.
  */
 void scarp_gc_grant(ScarpDrive *drive, uint32_t plane, uint32_t erases,
                     uint32_t pages);

@@ -5,9 +5,9 @@
  *
  * Policies choose when to collect (pacing_*.c, ahead_*.c), which block
  * (victim_*.c) and where to copy its units (place_*.c). Other directories of
- * ftl/ ask gc what a collection costs, and whether one keeps a die busy. They
- * can start or delay collections. gc calls map, pack, blocks, media and nand,
- * and tells nand which dies collect.
+ * ftl/ ask gc what a collection costs, and whether a collection keeps a die
+ * busy. These directories can also start or delay collections. gc calls map,
+ * pack, blocks, media and nand, and tells nand which dies collect.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,7 +26,7 @@ typedef struct {
 } ScarpCopy;
 
 /*
- * A job: the collection of one victim block, or a merge. It reads the victim
+ * A job: the collection of one victim block, or a merge. A job reads the victim
  * page by page. At most `window` pages (ScarpPlaceOps) are between the start of
  * their read and the end of their program. When all valid units have been
  * copied, the job erases the victim.

@@ -31,8 +31,8 @@ ScarpHilStep scarp_hil_stage_event(ScarpDrive *drive, ScarpStage stage,
 /*
  * Dispatch commands. Between scarp_hil_dispatch_begin() and
  * scarp_hil_dispatch_end(), each call of scarp_hil_dispatch_next() returns a
- * command that enters the device and is to be executed now; NULL: no more. It
- * does not return writes, whose data has to arrive first (HIL_DATA_IN).
+ * command that enters the device and is to be executed now; NULL: no more. That
+ * function returns no writes: their data has to arrive first (HIL_DATA_IN).
  * scarp_hil_dispatch_begin() returns false if a dispatch is under way already.
  * The caller then leaves the commands to that dispatch.
  */

@@ -247,9 +247,9 @@ static void pin(ScarpDemand *demand, uint32_t i)
  * wait for an entry. Sets *hit if the entry was in the cache.
  *
  * If the entry was not cached, but its translation unit is in RAM or was never
- * written, an unused entry is filled at once, unless earlier requests wait for
- * an unused entry. A hit may go before these requests only PASS_USES times.
- * After that it has to wait, too.
+ * written, an unused entry is filled at once. This is not done while earlier
+ * requests wait for an unused entry. A hit may go before these requests only
+ * PASS_USES times. After that, hits have to wait, too.
  */
 static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
 {

@@ -132,8 +132,8 @@ struct ScarpMappingOps {
      * Restores the mapping's own state after a power cut. ppn_of has the newest
      * copy of each unit that was found on flash. If several copies of a unit
      * have the same version, the function may choose another of these copies.
-     * It calls scarp_block_recover() for each block with a valid page. A
-     * mapping that lets a unit lie in any page has NULL here.
+     * The function calls scarp_block_recover() for each block with a valid
+     * page. A mapping that lets a unit lie in any page has NULL here.
      */
     void (*recover)(ScarpDrive *drive, uint32_t *ppn_of);
     /*

@@ -6,8 +6,8 @@
  * blocks, those in excess are called update blocks.
  *
  * A merge reclaims a block of a superblock that has update blocks, beginning
- * with the superblock written least recently. It takes the superblock's block
- * with the fewest valid pages.
+ * with the superblock written least recently. The merge takes the superblock's
+ * block with the fewest valid pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -55,10 +55,10 @@ static void array_ends(ScarpDrive *drive, uint32_t index, ScarpFlashKind kind,
 
     if (kind == SCARP_FLASH_ERASE) {
         /*
-         * The end of an erase goes into the tree of events, not into a lane, a
-         * list of events in the order of time (core/event.h): an erase takes so
-         * long that programs which begin later would end first. The tree is
-         * slower, but erases are rare.
+         * The end of an erase goes into the tree of events. A lane
+         * (core/event.h) takes only events in the order of time, and programs
+         * that begin after an erase can end before it. The tree is slower, but
+         * erases are rare.
          */
         scarp_event_set(drive, source, end_ns);
         return;

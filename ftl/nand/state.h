@@ -1,6 +1,6 @@
 /*
  * nand: channels and dies. This directory owns the phases and times of flash
- * commands, the queues of each die, and the list of kicked dies: those that are
+ * commands, the queues of each die, and the list of kicked dies: dies that are
  * to look for work when the present event has been handled.
  *
  * Other directories of ftl/ make flash commands, queue them, and ask how busy a

@@ -74,9 +74,9 @@ void scarp_parity_part_ends(ScarpDrive *drive, uint32_t lpn);
  */
 bool scarp_parity_full(const ScarpDrive *drive, uint32_t lpn);
 /*
- * Called when a read or program that parity has queued ends. They free the
- * command. scarp_parity_read_ended() returns true if a stripe may have left
- * RAM, so that a write may be able to go on.
+ * Called when a read or program that parity has queued ends. Both functions
+ * free the command. scarp_parity_read_ended() returns true if a stripe may have
+ * left RAM, so that a write may be able to go on.
  */
 bool scarp_parity_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
 void scarp_parity_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);

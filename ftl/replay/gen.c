@@ -61,10 +61,11 @@ typedef struct {
       { DEFAULTS, .write = ratio, .size = bytes, \
         .read_size = 8192, .iops = 2000, .theta = 900 } }
 /*
- * pregc Table 2 gives reads, writes and the mean interval. Its scheme needs
- * bursts with idle times between them. Their lengths are chosen here: 200
- * requests at 4000/s, and a pause that makes the mean interval that of the
- * table. Sizes are those of hpdc18 for traces that hpdc18 has.
+ * pregc Table 2 gives reads, writes and the mean interval. The paper's scheme
+ * needs bursts with idle times between them. The lengths of bursts and idle
+ * times are chosen here: 200 requests at 4000/s, and a pause that makes the
+ * mean interval that of the table. Sizes are those of hpdc18 for traces that
+ * hpdc18 has.
  */
 #define PREGC(name, ratio, bytes, interval_us) \
     { "pregc-" name, "stand-in of " name ", pregc Table 2", \

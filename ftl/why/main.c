@@ -146,9 +146,9 @@ static GArray *branches_asked(GError **error)
 }
 
 /*
- * True when the drive's description allows the branch's write buffer. It must
- * be larger than the run's buffer of has_bytes bytes. Returns false, with
- * *error set, if it is not allowed.
+ * True when the drive's description allows the branch's write buffer. That
+ * buffer must be larger than the run's buffer of has_bytes bytes. Returns
+ * false, with *error set, if it is not allowed.
  */
 static bool may_grow(const ScarpConfig *config, const WhyBranch *branch,
                      uint64_t has_bytes, GError **error)

@@ -1,8 +1,8 @@
 /*
  * HIOS: detection (hios-isca14 section 5.1) of the collections or merges that a
- * write needs. They are found before the write's data moves, from its address
- * and length, the state of each plane that it goes to, and the pages on their
- * way to these planes.
+ * write needs. Detection happens before the write's data moves. It uses the
+ * write's address and length, the state of each plane that the write goes to,
+ * and the pages on their way to these planes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

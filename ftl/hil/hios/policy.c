@@ -11,9 +11,9 @@
  *
  * Younger commands go before a command for three reasons: the command needs a
  * collection that has to wait for the next round, its dies are busy, or a
- * younger write shares the page of the dispatched write. They do so only until
- * the latest time at which the command can begin and still meet its deadline.
- * After that time it goes before all younger commands.
+ * younger write shares the page of the dispatched write. Younger commands do so
+ * only until the latest time at which the command can begin and still meet its
+ * deadline. After that time it goes before all younger commands.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
