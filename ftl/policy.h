@@ -109,7 +109,7 @@ typedef struct {
     /*
      * Returns the bound, enforced in checked builds, on how often commands such
      * as `younger` may go before cmd. A flush that goes before cmd is not
-     * counted. bound is NULL if the policy promises no bound.
+     * counted. `bound` is NULL if the policy promises no bound.
      */
     ScarpHilBound (*bound)(const ScarpDrive *drive, const ScarpCmd *cmd,
                            const ScarpCmd *younger);

@@ -147,7 +147,7 @@ typedef struct ScarpCmd ScarpCmd;
 
 /*
  * A command. The caller owns it. From scarp_submit() until scarp_reap() returns
- * it, the caller keeps it, and the memory at data, alive and unmoved. No
+ * it, the caller keeps it, and the memory at `data`, alive and unmoved. No
  * command can be cancelled: an owner that lost interest ignores the completion.
  */
 struct ScarpCmd {

@@ -219,8 +219,9 @@ static const AIOCBInfo flash_aiocb_info = {
 };
 
 /*
- * Returns the deadline of a command. It counts from the command's arrival,
- * because the command may have waited in queues and rings since.
+ * Returns the deadline of a command. The time until the deadline counts from
+ * the command's arrival, because the command may have waited in queues and
+ * rings since.
  */
 static int64_t deadline_ns(NvmeFlash *flash, int64_t arrived_ns, uint8_t dsm)
 {

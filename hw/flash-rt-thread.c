@@ -353,8 +353,8 @@ static void sleep_until(FlashThread *thread, int64_t time_ns)
     count(&thread->sleeps, 1);
     if (thread->ordinary && (timeout_ns < 0 || timeout_ns > ORDINARY_NS)) {
         /*
-         * Other threads have had their turn. With its priority the thread wakes
-         * sooner.
+         * Other threads have had time on this CPU. With its real-time priority
+         * back, the thread wakes sooner.
          */
         set_ordinary(thread, false);
     }
@@ -478,8 +478,8 @@ static int64_t run(FlashThread *thread, int64_t *ahead_ns)
 
     flash_thread_take(thread, &engine_lock, thread);
     /*
-     * A caller of flash_thread_pause() may have had the lock just before. It
-     * relies on no further run.
+     * Another thread may have called flash_thread_pause() while this thread
+     * waited for the lock. The engine must not run after that call.
      */
     if (!atomic_load(&thread->paused)) {
         pushed = run_locked(thread, thread->lead_ns);

@@ -26,7 +26,10 @@ static uint32_t load(const ScarpDrive *drive, uint32_t p, uint16_t stream)
            waiting;
 }
 
-/* Returns the plane's valid units, and the host's units on their way there. */
+/*
+ * Returns the number of the plane's valid units plus that of the host's units
+ * on their way there.
+ */
 static uint32_t units_of(const ScarpDrive *drive, uint32_t p)
 {
     return scarp_plane_valid_units(drive, p) + scarp_pack_host_coming(drive, p);

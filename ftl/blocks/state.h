@@ -101,7 +101,7 @@ typedef struct {
     ScarpBlockList *buckets; /* [plane][units_per_block + 1] */
     ScarpBlocksPlane *plane;
     ScarpSlcPlane *slc;    /* [plane]; NULL: no SLC cache */
-    uint32_t *map_full;    /* [plane][translation_blocks]: full ones */
+    uint32_t *map_full;    /* [plane][translation_blocks]: full blocks */
     bool *opened; /* [die]: a block was opened since the last clear */
 } ScarpBlocks;
 

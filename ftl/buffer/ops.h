@@ -126,8 +126,8 @@ void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
 void scarp_buffer_close(ScarpDrive *drive, uint32_t lpn);
 
 /*
- * Return how many units are buffered, how many were deallocated without a
- * record of that on flash, and how many flushes wait.
+ * Return how many units are buffered, how many deallocated units have no record
+ * on flash yet, and how many flushes wait.
  */
 uint32_t scarp_buffer_units(const ScarpDrive *drive);
 uint32_t scarp_buffer_unrecorded_units(const ScarpDrive *drive);

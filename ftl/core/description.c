@@ -27,7 +27,7 @@ typedef struct {
     { group, #name, offsetof(ScarpDescription, name), min, max, fallback, \
       true, NULL }
 /*
- * Names of members for the group slc begin with slc_, names of the keys do not.
+ * Names of members for the group slc begin with slc_; names of the keys do not.
  */
 #define SLC(group, name, min, max, fallback) \
     { group, #name, offsetof(ScarpDescription, slc_##name), min, max, \

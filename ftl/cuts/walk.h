@@ -3,8 +3,8 @@
  *
  * A moment is a time at which something happens in a drive, or a command comes
  * to a drive. The first moment is number 1. A cut has the number of the moment
- * before it. Its time is half way between that moment and the next, and nothing
- * else happens in between.
+ * before it. The cut's time is half way between that moment and the next one,
+ * and nothing else happens between the two moments.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

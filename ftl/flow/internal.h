@@ -140,8 +140,9 @@ static inline void scarp_flow_who_waits(const ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * True when a command waits at the die that the die's own collections did not
- * make. With ftl.paired_pages=pad always true, as a pad may be needed.
+ * True when a command that is not part of the die's own collections waits at
+ * the die. With ftl.paired_pages=pad the function always returns true, because
+ * a pad may be needed.
  */
 static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
                                            uint32_t die)
@@ -167,9 +168,9 @@ const ScarpFlashCmd *scarp_flow_who_is_owed(const ScarpDrive *drive,
                                             uint32_t die,
                                             const ScarpWaiting *w);
 /*
- * True when a program without a page has waited while as many reads, or
- * programs of the die's other planes, went first as the limit allows. `owed` is
- * the result of scarp_flow_who_is_owed().
+ * True when reads, or programs of the die's other planes, have gone before a
+ * waiting program without a page as often as the limit allows. `owed` is the
+ * result of scarp_flow_who_is_owed().
  */
 bool scarp_flow_owes_page(const ScarpDrive *drive, uint32_t die,
                           const ScarpWaiting *w, const ScarpFlashCmd *owed);

@@ -18,8 +18,8 @@ static inline ScarpCopy *scarp_copy_of(ScarpUnit *unit)
  */
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);
 /*
- * Returns how many erases the merge has still to do that the pacing policy has
- * not permitted yet.
+ * Returns how many of the merge's remaining erases the pacing policy has not
+ * permitted yet.
  */
 static inline uint32_t scarp_gc_merge_erases_left(const ScarpDrive *drive,
                                                   const ScarpGcJob *job)

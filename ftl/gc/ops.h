@@ -409,7 +409,8 @@ uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t plane,
 /*
  * Returns the full block with the fewest valid units among those with more than
  * `least`, or SCARP_NONE. Sets *n_below to the number of full blocks with at
- * most `least` valid units. The function walks through all of these blocks.
+ * most `least` valid units. The function walks through all blocks that it
+ * counts.
  */
 uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t plane,
                             uint32_t least, uint32_t *n_below);

@@ -1,6 +1,6 @@
 /*
- * Candidates for victim policies: full blocks by their valid units, and at
- * random.
+ * Candidates for victim policies: full blocks in the order of their numbers of
+ * valid units, and full blocks drawn at random.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

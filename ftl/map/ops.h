@@ -432,9 +432,9 @@ bool scarp_map_evicts(const ScarpDrive *drive);
 
 /*
  * Checks that the forward map, spare areas and valid bits agree. On a drive
- * whose power may fail it also checks that scarp_map_rebuild() finds the same
- * mapping. As this is slow, it happens in each call only with `closely`,
- * otherwise in a random part of the calls. Source: map/laws.c.
+ * whose power may fail, scarp_map_rebuild() must also find the same mapping.
+ * This second check is slow: without `closely` only some calls, drawn at
+ * random, make it. Source: map/laws.c.
  */
 bool scarp_map_check(const ScarpDrive *drive, bool closely, GError **error);
 

@@ -412,9 +412,9 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * True when a program waits at the die that a collection of this die did not
- * make. Such a program is the host's, or of translation units, or a copy of
- * another die's collection.
+ * True when a program that no collection of this die has made waits at the die.
+ * Such a program is the host's, or of translation units, or a copy of another
+ * die's collection.
  */
 static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
                                             uint32_t die)

@@ -24,8 +24,8 @@ bool scarp_turns_init(ScarpDrive *drive, const ScarpConfig *config,
                       GError **error);
 void scarp_turns_clear(ScarpDrive *drive);
 /*
- * Multiplies the limit of `passer` by n, a number that turns itself does not
- * know. Called before anything is counted.
+ * Multiplies by n the limit on how often `passer` may go first. Only the caller
+ * can know n. Called before anything is counted.
  */
 void scarp_turns_scale(ScarpDrive *drive, ScarpPasser passer, uint64_t n);
 

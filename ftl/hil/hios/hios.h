@@ -170,7 +170,7 @@ void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd);
 
 typedef struct {
     int64_t gc_ns;   /* time of the rounds that the write could begin */
-    bool successive; /* the write needs a round that has to wait for another */
+    bool successive; /* the write needs a round that waits for another round */
     bool stuck;      /* without that round the write has no room */
     int64_t retry_ns; /* if `stuck`: retry after this time; 0: never */
 } HiosFound;
