@@ -53,7 +53,7 @@ bool scarp_dirty_awaits_entry(const ScarpDrive *drive, const ScarpDirty *dirty);
 void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty);
 /*
  * Queues a program of the packer that the unit would be added to, unless that
- * packer is empty. The unit itself is not in it.
+ * packer is empty. The program does not contain the unit itself.
  */
 void scarp_dirty_emit_company(ScarpDrive *drive, const ScarpDirty *dirty);
 /*

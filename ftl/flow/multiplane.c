@@ -62,7 +62,10 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
             return cmd;
         }
         scarp_mark(drive, mate_had_moved);
-        /* the read may have been queued again, even at the end of this queue */
+        /*
+         * If the read was queued again, perhaps in this queue, links have
+         * changed. So the search begins anew.
+         */
         link = scarp_nand_first_link(queue);
     }
     return NULL;
