@@ -155,6 +155,9 @@ reproduce: ## a paper's experiments and verdicts, into docs/results (PAPER=hpdc1
 bench: ## the engine's speed and memory on one core, against its goals (ROUNDS=3 ARGS='--only mappings'; PEER=…/MQSim: beside MQSim)
 	@$(if $(PEER),python3 tests/bench/peer.py --rounds $(ROUNDS) '$(PEER)',$(SCARP) bench --rounds $(ROUNDS) $(ARGS))
 
+ranking: ## do MQSim and this engine put the same schemes in the same order? (PEER=…/MQSim)
+	@python3 tests/bench/ranking.py $(ARGS) '$(PEER)'
+
 against: ## the engine beside that of BASE=HEAD: same results? (ARGS='--rounds 5': as fast?)
 	@python3 tests/bench/against.py $(BASE) $(ARGS)
 

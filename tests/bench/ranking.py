@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`make ranking PEER=…/MQSim`: do MQSim and Scarp put the same schemes in the same order?
+
+Both run one drive, one load and one queue depth, with several seeds.  A row has two schemes, each
+simulator's ratio of their rates, and a verdict.  A rate is requests served divided by simulated
+time: MQSim loses requests, so that its mean response time says nothing about its rate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parents[1] / "scripts"), str(HERE)]
+
+import mqsim  # noqa: E402
+from scarplib.build.replayer import ensure_replay  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.option_types import integer  # noqa: E402
+from scarplib.paths import ROOT  # noqa: E402
+
+DRIVE = ROOT / "devices" / "bench-16g.ini"
+BLOCKS = 512
+# peer.py says why MQSim needs the last four.  Eight planes: a run takes MQSim some seconds.
+OVERRIDES = (
+    "geometry.channels=2,geometry.chips_per_channel=2,geometry.pages_per_block=64,"
+    f"geometry.blocks_per_plane={BLOCKS},timing.channel_mts=1000,nand.multiplane=1,"
+    "ftl.over_provisioning_permille=250,gc.trigger_free_blocks=17"
+)
+# MQSim yields to the host with at least so many free blocks in each plane of a chip; `pgc_floor`
+# is the last number at which Scarp does not.  MQSim serves no write with fewer than ten.
+YIELD_BLOCKS = 12
+# So few that MQSim hardly ever loses more than mqsim.LOST of them.
+REQUESTS = 15_000
+# Of processor time; a run takes some 5 s.  With some seeds MQSim never ends.
+LONGEST_S = 60
+# By chance alone an order is the same under six seeds once in 32 times.
+SEEDS = 6
+
+
+@dataclass(frozen=True)
+class Scheme:
+    name: str
+    theirs: str  # MQSim's GC_Block_Selection_Policy
+    preemptible: bool  # MQSim's Preemptible_GC_Enabled
+    ours: tuple[str, ...]  # of scarp-replay
+
+
+# Its set has log2(blocks of a plane) blocks.
+RGA = BLOCKS.bit_length() - 1
+GREEDY = Scheme("greedy", "GREEDY", False, ("-s", "greedy"))
+WRITES = (
+    GREEDY,
+    Scheme(f"RGA, d-choices (d={RGA})", "RGA", False, ("-s", "d-choices", "-p", f"d={RGA}")),
+    Scheme("random", "RANDOM", False, ("-s", "random")),
+    Scheme("fifo", "FIFO", False, ("-s", "fifo")),
+)
+MIXED = (
+    GREEDY,
+    Scheme(
+        "greedy, preemptible", "GREEDY", True,
+        ("-s", "greedy+pgc", "-p", f"pgc_floor={YIELD_BLOCKS - 1}"),
+    ),
+)  # fmt: skip
+LOADS = (("random writes", 0, WRITES), ("random, half of them reads", 50, MIXED))
+
+
+def _set(tree: ET.Element, values: dict[str, object]) -> ET.Element:
+    for element in tree.iter():
+        if element.tag in values:
+            element.text = str(values[element.tag])
+    return tree
+
+
+def theirs(program: Path, scheme: Scheme, reads: int, seed: int) -> float | None:
+    """MQSim's requests served in a second of simulated time; None: it failed, or lost too many."""
+    drive = mqsim.Drive(DRIVE, OVERRIDES)
+    load = mqsim.Load(scheme.name, 0, REQUESTS, "RANDOM_UNIFORM", reads, True)
+    device = {
+        "Seed": seed,
+        "GC_Block_Selection_Policy": scheme.theirs,
+        "Preemptible_GC_Enabled": str(scheme.preemptible).lower(),
+        "GC_Hard_Threshold": YIELD_BLOCKS / BLOCKS,
+        "Enable_ResponseTime_Logging": "true",
+        "ResponseTime_Logging_Period_Length": 0,  # a line for each completion
+    }
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file, tree in (
+            ("ssd", _set(mqsim.configuration(drive, load), device)),
+            ("load", _set(mqsim.workload(drive, load), {"Seed": seed})),
+        ):
+            ET.ElementTree(tree).write(folder / f"{file}.xml", "us-ascii", xml_declaration=True)
+        done = subprocess.run(
+            ["prlimit", f"--cpu={LONGEST_S}", program, "-i", "ssd.xml", "-w", "load.xml"],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,  # at its end it waits for a key
+            capture_output=True,
+            check=False,
+        )
+        log = folder / "load.IO_Flow.No_0.log"
+        if done.returncode or not log.is_file():
+            print(f"  {scheme.name}, seed {seed}: MQSim's exit status was {done.returncode}")
+            return None
+        return served_rate(log.read_text().splitlines()[1:], scheme.name)
+
+
+def served_rate(lines: Sequence[str], name: str) -> float | None:
+    """The rate of a log with a line for each completion; None: too many were lost."""
+    if not lines or not (end_us := lines[-1].split()[:1]) or not end_us[0].isdigit():
+        raise UserError(f"MQSim's log of {name} has no completion in its last line")
+    # Two completions of one nanosecond make one line, which is seen with none of these loads.
+    return len(lines) * 1e6 / int(end_us[0]) if REQUESTS - len(lines) <= mqsim.LOST else None
+
+
+def ours(program: Path, scheme: Scheme, reads: int, seed: int) -> float:
+    """Scarp's requests served in a second of simulated time."""
+    words = [word for item in OVERRIDES.split(",") for word in ("-o", item)]
+    load = f"gen:uniform,write={1000 - 10 * reads},footprint={10 * mqsim.UTILISATION}"
+    done = subprocess.run(
+        [
+            program, "-d", DRIVE, *words, *scheme.ours, f"--seed={seed}", f"--age-seed={seed}",
+            f"--age={10 * mqsim.UTILISATION}", "-m", "closed", "-q", str(mqsim.QUEUE_DEPTH),
+            "-n", str(REQUESTS), "--quiet", load,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise UserError(f"{scheme.name}: {done.stderr.strip()}")
+    return float(json.loads(done.stdout)["requests_per_s"])
+
+
+def order(ratios: Sequence[float]) -> int:
+    """1 or -1 where all seeds say the same, 0 where they do not."""
+    if all(ratio > 1 for ratio in ratios):
+        return 1
+    return -1 if all(ratio < 1 for ratio in ratios) else 0
+
+
+def verdict(mqsims: Sequence[float], scarps: Sequence[float]) -> str:
+    """The words of a row, from each simulator's ratios, a seed each."""
+    if len(mqsims) < len(scarps):
+        lost = len(scarps) - len(mqsims)
+        return (
+            f"not comparable: with {lost} of the seeds MQSim failed, or lost more than "
+            f"{mqsim.LOST} requests"
+        )
+    peer, own = order(mqsims), order(scarps)
+    if not peer and not own:
+        return "agree: neither has an order"
+    if peer == own:
+        return "agree"
+    return "differ" if peer and own else f"differ: {'Scarp' if own else 'MQSim'} alone has an order"
+
+
+def ratios(first: Sequence[float | None], second: Sequence[float | None]) -> list[float]:
+    """Of the seeds in which neither scheme failed or lost too many."""
+    pairs = zip(first, second, strict=True)
+    return [a / b for a, b in pairs if a is not None and b is not None]
+
+
+def cell(values: Sequence[float]) -> str:
+    if not values:
+        return "-"
+    return f"{statistics.median(values):.3f} ({min(values):.3f} to {max(values):.3f})"
+
+
+def compare(peer: Path, seeds: int) -> list[str]:
+    """The rows; a load that has been measured is printed at once."""
+    program = ensure_replay()
+    rows = []
+    for load, reads, schemes in LOADS:
+        print(f"\n{load}: requests served in a simulated second, median of the seeds", flush=True)
+        rates: dict[str, tuple[list[float | None], list[float | None]]] = {}
+        for scheme in schemes:
+            both: tuple[list[float | None], list[float | None]] = ([], [])
+            for seed in range(1, seeds + 1):
+                both[0].append(theirs(peer, scheme, reads, seed))
+                both[1].append(ours(program, scheme, reads, seed))
+            rates[scheme.name] = both
+            known = [[x for x in side if x is not None] for side in both]
+            shown = [f"{statistics.median(x):,.0f}" if x else "-" for x in known]
+            print(f"  {scheme.name:<28}MQSim {shown[0]:>8}  Scarp {shown[1]:>8}", flush=True)
+        for a, b in combinations(schemes, 2):
+            mqsims = ratios(rates[a.name][0], rates[b.name][0])
+            scarps = ratios(rates[a.name][1], rates[b.name][1])
+            rows.append(
+                f"{load}: {a.name} / {b.name}: MQSim {cell(mqsims)}, Scarp {cell(scarps)}: "
+                f"{verdict(mqsims, scarps)}"
+            )
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("peer", metavar="PEER", help="the MQSim program")
+    parser.add_argument("--seeds", type=integer("--seeds", 1, 100), default=SEEDS, metavar="N")
+    arguments = parser.parse_args()
+    peer = mqsim.identify(arguments.peer)
+    print(f"{DRIVE.name} with {OVERRIDES}")
+    for row in compare(peer, arguments.seeds):
+        print(row)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except UserError as error:
+        sys.exit(f"ranking.py: error: {error}")
