@@ -202,7 +202,7 @@ bool cmdlog_ended(const char *path, const ScarpCmd *cmd, int64_t logged_ns,
                 "%s: a %s that was submitted at %" G_GINT64_FORMAT
                 " ns ends at %" G_GINT64_FORMAT " ns, in the log at %"
                 G_GINT64_FORMAT " ns: the run was of another drive, image, "
-                "scheme or seed", path, names[cmd->op], cmd->submit_ns,
+                "scheme, seed or engine", path, names[cmd->op], cmd->submit_ns,
                 cmd->complete_ns, logged_ns);
     return false;
 }

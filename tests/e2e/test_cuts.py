@@ -203,7 +203,7 @@ class Cuts(Runs):
         self.assertIn(f"cut {beyond}: is beyond the run, which has {beyond - 1} moments", said)
         self.assertIn("its recovery has", self.error_of("50+100000000"))
         for words, says in (
-            (("-o", "timing.program_ns=700000"), "another drive, image, scheme or seed"),
+            (("-o", "timing.program_ns=700000"), "another drive, image, scheme, seed or engine"),
             (("--cuts", "0"), "--cuts=0"),
             (("--cuts", "5-4"), "--cuts=5-4"),
             (("--cuts", "5-9+3"), "--cuts=5-9+3"),
@@ -341,7 +341,7 @@ class Command(Runs):
         for words, says in (
             (("--cut", "99999999"), "cut 99999999: is beyond the run"),
             (("--set", "timing.program_ns=1"), "--set: timing.program_ns=1: the run itself "),
-            (("--set", "lie.flush_ignored=1"), "another drive, image, scheme or seed"),
+            (("--set", "lie.flush_ignored=1"), "another drive, image, scheme, seed or engine"),
             (("--set", "lie.nothing=1"), "lie.nothing"),
             (("--check", "none"), "--check: none: no such file"),
         ):

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-import struct
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,11 +16,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
+import repeats  # noqa: E402
 import timeline  # noqa: E402
 from scarplib.build import cuts, first_answer  # noqa: E402
-from scarplib.device_logs import changes, command_log, gc_log, log_file  # noqa: E402
-from scarplib.drive import verdict  # noqa: E402
+from scarplib.device_logs import changes, command_log, gc_log  # noqa: E402
+from scarplib.drive import branches, verdict  # noqa: E402
 from scarplib.drive.start import said  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
+from scarplib.paths import ENGINE  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 SCRIPT = ROOT / "scripts" / "scarp"
@@ -233,30 +237,11 @@ class Why(unittest.TestCase):
         for word in ("Episode 1", "in fact", "under pgc", "without collections", "so it is"):
             self.assertIn(word, done.stdout)
 
-    def test_a_log_changed_by_a_nanosecond_is_refused(self) -> None:
+    def test_a_run_is_repeated_and_a_log_changed_by_a_nanosecond_refused(self) -> None:
         for name in ("baseline", "switched"):
             with self.subTest(name):
-                folder = self.top / name
-                log = folder / "cmd.bin"
-                whole = log.read_bytes()
-                data = bytearray(whole)
-                at = log_file.HEADER.size + 700 * command_log.LAYOUT.row.size
-                submit, complete = struct.unpack_from("<qq", data, at)
-                struct.pack_into("<q", data, at + 8, complete + 1)
-                log.write_bytes(data)
-                try:
-                    error = self.refused(folder, "--slowest", 1)
-                    for number in (submit, complete, complete + 1):
-                        self.assertIn(f"{number} ns", error)
-                    words = ("--around", submit, "-o", self.top / "moment")
-                    done = subprocess.run(
-                        [str(SCRIPT), "timeline", str(folder), *map(str, words)],
-                        capture_output=True, text=True, check=False,
-                    )  # fmt: skip
-                    self.assertEqual(done.returncode, 1)
-                    self.assertIn(f"{complete + 1} ns", done.stderr)
-                finally:
-                    log.write_bytes(whole)
+                repeats.check_repeats(self, self.top / name)
+                repeats.check_spoiled_is_refused(self, self.top / name, 700)
 
     def test_a_switch_that_is_not_logged_is_found(self) -> None:
         folder = self.top / "switched"
@@ -306,6 +291,60 @@ class Why(unittest.TestCase):
         ):
             with self.subTest(words):
                 self.assertIn(says, self.refused(*words))
+
+    def other_run(self, name: str, scheme: str, *start: tuple[str, object]) -> Path:
+        """The baseline's log in a folder that says it began otherwise."""
+        folder = self.top / name / scheme
+        folder.mkdir(parents=True)
+        shutil.copy(self.run_log, folder)
+        begun = {"schemes": {scheme: {}}, "start": [[key, str(value)] for key, value in start]}
+        (folder.parent / "summary.json").write_text(json.dumps(begun))
+        return folder
+
+    def check_differs(self, error: str) -> None:
+        """It names the first command that differs, which the log has, and both times."""
+        found = re.search(r"at (\d+) ns ends at (\d+) ns, in the log at (\d+) ns", error)
+        self.assertTrue(found, error)
+        assert found
+        submit, again, logged = map(int, found.groups())
+        rows = {row[:2] for row in command_log.command_rows(self.run_log)}
+        self.assertIn((submit, logged), rows)
+        self.assertNotEqual(again, logged)
+
+    def test_a_log_of_another_run_is_refused(self) -> None:
+        """Of another drive, image, scheme or seed."""
+        image = ("image", self.image)
+        other = self.top / "other.img"
+        self.replay("-d", DRIVE, "-o", BUFFER, "--age", 900, "--age-seed", 2, "--save", other)
+        for name, scheme, start in (
+            ("drive", "baseline", (image, ("override", "timing.read_ns=50000"))),
+            ("image", "baseline", (("image", other),)),
+            ("scheme", "pgc", (image,)),
+        ):
+            with self.subTest(name):
+                folder = self.other_run(name, scheme, *start)
+                self.check_differs(self.refused(folder, "--slowest", 1, "--under", "gftl"))
+        folder = self.other_run("seed", "random", image, ("seed", 2))
+        load = ("-m", "closed", "-q", 8, "gen:mixed,requests=1500")
+        began = ("-i", self.image, "-s", "random", "--seed", 1)
+        self.replay(*began, "--cmd-log", folder / "cmd.bin", *load)
+        error = self.refused(folder, "--slowest", 1, "--under", "gftl")
+        self.assertRegex(error, r"ends at \d+ ns, in the log at \d+ ns")
+
+    def test_a_log_of_another_engine_is_refused(self) -> None:
+        """One whose firmware needs 1 ns more for each command."""
+        engine = self.top / "ftl"
+        shutil.copytree(ENGINE, engine)
+        path = engine / "hil" / "hil.c"
+        text, firmware = path.read_text(), "drive->desc.firmware_ns)"
+        self.assertEqual(text.count(firmware), 1)
+        path.write_text(text.replace(firmware, "drive->desc.firmware_ns + 1)"))
+        sources = [engine / source.relative_to(ENGINE) for source in cuts.why_sources()]
+        program = first_answer.first_program("why", "scarp-why", sources, engine)
+        question = branches.Question(self.top / "baseline", slowest=1, under=["pgc"])
+        with self.assertRaises(UserError) as raised:
+            branches.ask(question.arguments(), program)
+        self.check_differs(str(raised.exception))
 
     def test_a_command_that_never_ended_in_the_guest(self) -> None:
         folder = self.top / "baseline"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts")]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 from scarplib.build.qemu import QemuBuild  # noqa: E402
 from scarplib.device_logs import command_log  # noqa: E402
@@ -36,13 +36,16 @@ def fresh(name: str) -> Path:
     return folder
 
 
-def settings(folder: Path, job: str, **options: Any) -> run.Settings:
-    """A comparison on a small drive; without more options it is one of baseline alone."""
+def settings(folder: Path, job: str | Path | None, **options: Any) -> run.Settings:
+    """A comparison on a small drive, of a file of fio-jobs/, another one, or a script.
+
+    Without more options it is one of baseline alone.
+    """
     given: dict[str, Any] = {
         "schemes": ["baseline"], "age": 900, "seed": 1, "smp": 1, "parallel": 2, **options,
     }  # fmt: skip
     return run.Settings(
-        job=ROOT / "fio-jobs" / job,
+        job=ROOT / "fio-jobs" / job if job else None,
         device=ROOT / "devices" / "demo.ini",
         out=folder,
         kind="test-instant",
@@ -62,7 +65,7 @@ class Stem:
     made: list[Path] = field(default_factory=list)
 
     @classmethod
-    def boot(cls, name: str, job: str, **options: Any) -> Stem:
+    def boot(cls, name: str, job: str | Path, **options: Any) -> Stem:
         asked = settings(fresh(name), job, **options)
         qemu, image = run.prepare()
         outcome = run.compare(asked)
@@ -124,16 +127,25 @@ def rows(folder: Path) -> list[tuple[Any, ...]]:
 
 
 def seq(row: tuple[Any, ...]) -> int:
-    """The number of its submission."""
+    """The number of its submission, which collections may have raised meanwhile."""
     return int(row[8]) & command_log.ORDER_SEQ
+
+
+def places(rows: Sequence[tuple[Any, ...]]) -> dict[int, int]:
+    """By their numbers, how many of the commands came before each."""
+    return {number: place for place, number in enumerate(sorted(map(seq, rows)))}
 
 
 def first_difference(
     stem: Sequence[tuple[Any, ...]], other: Sequence[tuple[Any, ...]]
 ) -> int | None:
     """When the first completion that differs was in one of both, in ns; None: all are equal."""
-    for one, two in zip(stem, other, strict=False):
-        if (seq(one), one[1]) != (seq(two), two[1]):
+    ended = []
+    for rows in (stem, other):
+        place = places(rows)
+        ended.append([(place[seq(row)], row[1]) for row in rows])
+    for one, two in zip(*ended, strict=False):
+        if one != two:
             return min(int(one[1]), int(two[1]))
     longer = stem if len(stem) > len(other) else other
     both = min(len(stem), len(other))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import repeats
 from fixture import ALL, DESCRIPTION, KIB, TWO_PLANES, DriveTest
 from logs import Command, read_commands
 from nvme import FUA, Op, Status
@@ -154,6 +156,23 @@ class Replay(DriveTest):
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 1)
                 self.assertRegex(done.stderr, "ends at|of another run")
+
+    def test_a_switched_run_is_repeated_by_who_asks(self) -> None:
+        """`scarp why`, `scarp timeline` and the report, from a folder as a guest leaves it."""
+        with tempfile.TemporaryDirectory() as name:
+            top = Path(name)
+            column, image = top / "baseline", top / "aged.img"
+            column.mkdir()
+            self.replayed("-d", DESCRIPTION, "--age", "900", "--save", image)
+            more = f",image={image},change-log={{dir}}/f0.changes"
+            _, log = self.recorded("baseline", more, {400: "pgc", 800: "gftl:gftl_floor=2"})
+            shutil.copy(log, column / "cmd.bin")
+            shutil.copy(log.with_name("f0.changes"), column / changes.NAME)
+            self.assertEqual(len(changes.read(column / changes.NAME)), 2)
+            begun = {"schemes": {"baseline": {}}, "start": [["image", str(image)]]}
+            (top / "summary.json").write_text(json.dumps(begun))
+            repeats.check_repeats(self, column)
+            repeats.check_spoiled_is_refused(self, column, COMMANDS // 2)
 
     def test_switched_at_an_instant(self) -> None:
         """By a timer: until then it is the run without one, and its log has the exact nanosecond.

@@ -99,8 +99,12 @@ def draw(
         text=True,
         check=False,
     )
+    lines = done.stderr.splitlines(keepends=True)
+    # Else libraries' warnings are of no use to who reads the report.
+    said = lines if done.returncode else [line for line in lines if line.startswith("scarp: ")]
+    if said:
+        print(printable_lines("".join(said)), file=sys.stderr)
     if done.returncode:
-        print(printable_lines(done.stderr), file=sys.stderr)
         raise UserError(
             f"the report could not be drawn (above); the numbers are in {folder / numbers}"
         )

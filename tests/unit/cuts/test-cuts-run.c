@@ -363,7 +363,7 @@ static void test_other_run(void)
     Recorded *r = record(CUTS, 0, true);
 
     refused(r, "timing.program_ns=750001",
-            "the run was of another drive, image, scheme or seed");
+            "the run was of another drive, image, scheme, seed or engine");
     recorded_free(r);
     r = record(SMALL, 0, true);
     refused(r, NULL, "nand.power_cuts=0: must be 1");

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,18 @@ WORKS = ("host_read", "host_program", "gc_read", "gc_program", "erase", "other")
 
 
 def find(folder: Path) -> dict[str, Any] | None:
-    """The answer for one column's folder; None if the run cannot be repeated from an instant on."""
+    """The answer for one column's folder.
+
+    None if the run cannot be repeated from an instant on; a line on the standard error says why.
+    """
     question = branches.Question(folder, slowest=COMMANDS, episodes=EPISODES, strips=True)
     try:
         return branches.ask(question.arguments())
-    except (UserError, LogError):
-        # The page says so where it has no answer; `scarp why` says why.
+    except (UserError, LogError) as error:
+        print(
+            f"scarp: {folder.name}: the report lacks what slow commands would have cost: {error}",
+            file=sys.stderr,
+        )
         return None
 
 
