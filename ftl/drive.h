@@ -16,6 +16,7 @@
 #include "scarp.h"
 
 #include "core/state.h"
+#include "heat/state.h"
 #include "policy.h"
 #include "stat/state.h"
 #include "media/state.h"
@@ -57,6 +58,7 @@ struct ScarpDrive {
     ScarpBuffer buffer;
     ScarpHil hil;
     ScarpRecovery recovery;
+    ScarpHeatState heat;
 };
 
 #endif /* SCARP_DRIVE_H */

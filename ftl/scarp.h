@@ -619,6 +619,26 @@ typedef struct {
  */
 const ScarpSlcStats *scarp_slc_stats(const ScarpDrive *drive);
 
+/*
+ * The drive's temperature (group heat of the description), and what it has done
+ * since the drive was made. scarp_stats_reset() changes none of it.
+ */
+typedef struct {
+    uint64_t millicelsius;
+    uint64_t light_celsius, heavy_celsius; /* of the description; 0: none */
+    /* how often throttling became light, and how often heavy */
+    uint64_t light_transitions, heavy_transitions;
+    uint64_t light_ms, heavy_ms; /* how long it was each of them */
+    /* how long the drive was at least so warm */
+    uint64_t above_light_ms, above_heavy_ms;
+    uint64_t throttled_ns; /* sum of what flash commands took longer */
+} ScarpHeat;
+/*
+ * Sets *heat to the state at at_ns, or at the drive's last flash command if
+ * that was later. Changes nothing. False: the drive has no group heat.
+ */
+bool scarp_heat(const ScarpDrive *drive, int64_t at_ns, ScarpHeat *heat);
+
 #define SCARP_STAT_COUNT (sizeof(ScarpStats) / sizeof(uint64_t))
 const ScarpStatField *scarp_stat_field(unsigned index); /* < SCARP_STAT_COUNT */
 /*

@@ -35,6 +35,10 @@ typedef struct {
 #define SLC_CHOICE(group, name, choices, fallback) \
     { group, #name, offsetof(ScarpDescription, slc_##name), 0, \
       G_N_ELEMENTS(choices) - 1, fallback, false, choices }
+/* So have those of the group heat. */
+#define HEAT(group, name, min, max, fallback) \
+    { group, #name, offsetof(ScarpDescription, heat_##name), min, max, \
+      fallback, false, NULL }
 #define CHOICE(group, name, choices, fallback) \
     { group, #name, offsetof(ScarpDescription, name), 0, \
       G_N_ELEMENTS(choices) - 1, fallback, false, choices }
@@ -110,6 +114,16 @@ static const Key keys[] = {
     SLC("slc", fold_idle_us, 0, 1000000000, "0"),
     SLC("slc", keep_blocks, 0, 1u << 20, "0"),
     SLC("slc", fold_planes, 1, 16, "1"),
+    HEAT("heat", capacity_mj, 0, 1000000000, "0"),
+    HEAT("heat", loss_ms, 0, 1000000000, "0"),
+    HEAT("heat", ambient_celsius, 0, 100, "25"),
+    HEAT("heat", read_nj, 0, 1000000000, "0"),
+    HEAT("heat", program_nj, 0, 1000000000, "0"),
+    HEAT("heat", erase_nj, 0, 1000000000, "0"),
+    HEAT("heat", light_celsius, 0, 1000, "0"),
+    HEAT("heat", light_permille, 0, 100000, "0"),
+    HEAT("heat", heavy_celsius, 0, 1000, "0"),
+    HEAT("heat", heavy_permille, 0, 100000, "0"),
     KEY("lie", flush_ignored, 0, 1, "0"),
     KEY("lie", fua_ignored, 0, 1, "0"),
     KEY("lie", flush_queued_only, 0, 1, "0"),
@@ -234,7 +248,7 @@ static bool unknown_key(const char *where, const char *group, const char *name,
                 "%s: unknown key %s.%s; allowed are%s", where, group, name,
                 allowed->len ? allowed->str
                              : " the groups geometry timing nand controller "
-                               "ftl gc slc lie");
+                               "ftl gc slc heat lie");
     return false;
 }
 

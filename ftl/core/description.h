@@ -158,6 +158,18 @@ typedef struct {
     uint64_t slc_keep_blocks; /* blocks of a plane left unfolded when idle */
     uint64_t slc_fold_planes; /* planes of a die that fold at once */
     /*
+     * [heat] The drive's temperature. Without it (heat_capacity_mj is 0) these
+     * keys are 0, but heat_ambient_celsius is 25.
+     */
+    uint64_t heat_capacity_mj; /* energy that warms the case by 1 °C */
+    uint64_t heat_loss_ms; /* a millisecond takes 1 / so much of the energy */
+    uint64_t heat_ambient_celsius; /* the case never gets cooler */
+    /* energy of one plane's command, in nanojoules */
+    uint64_t heat_read_nj, heat_program_nj, heat_erase_nj;
+    /* from this temperature on, array times are so much longer; 0: never */
+    uint64_t heat_light_celsius, heat_light_permille;
+    uint64_t heat_heavy_celsius, heat_heavy_permille;
+    /*
      * [lie] Deliberate faults. With 1 the drive breaks a promise, so that tests
      * can show that checks after a power cut notice the fault
      * (docs/powercut.md).

@@ -513,5 +513,6 @@ bool scarp_description_check(const ScarpDescription *d, GError **error)
     }
     return check_power(d, error) && check_lies(d, error) &&
            scarp_description_check_slc(d, error) &&
+           scarp_description_check_heat(d, error) &&
            check_over_provisioning(d, error) && check_bad_blocks(d, error);
 }

@@ -22,5 +22,7 @@ extern const char *const scarp_slc_full_names[SLC_FULL__COUNT];
 bool scarp_description_check(const ScarpDescription *d, GError **error);
 /* Checks the keys of the SLC cache (core/description_slc.c). */
 bool scarp_description_check_slc(const ScarpDescription *d, GError **error);
+/* Checks the keys of the drive's temperature (core/description_heat.c). */
+bool scarp_description_check_heat(const ScarpDescription *d, GError **error);
 
 #endif /* SCARP_DESCRIPTION_CHECK_H */

@@ -55,6 +55,7 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)
     scarp_scheme_copy(&next->scheme, next, &drive->scheme);
     hand_over_observed(drive, next);
     scarp_media_hand_over(drive, next);
+    scarp_heat_hand_over(drive, next);
     scarp_drive_free(drive);
     scarp_recovery_begin(next);
     scarp_flow_work(next);

@@ -22,6 +22,7 @@ typedef struct {
  */
 static const Step steps[] = {
     { "core", scarp_core_init, scarp_core_clear },
+    { "heat", scarp_heat_init, NULL },
     { "stat", scarp_stat_init, scarp_stat_clear },
     { "media", scarp_media_init, scarp_media_clear },
     { "turns", scarp_turns_init, scarp_turns_clear },

@@ -7,6 +7,7 @@
 #define SCARP_DRIVE_INTERNAL_H
 
 #include "core/ops.h"
+#include "heat/ops.h"
 
 /*
  * Returns a new drive that has no scheme yet, and thus no policies. Returns

@@ -20,8 +20,11 @@ enum {
 };
 G_STATIC_ASSERT(SCARP_LANE__COUNT == SCARP_EVENTS_LANES);
 
-/* Returns the longest array time of the group's commands (timing.c). */
-int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group);
+/*
+ * Returns the longest array time of the group's commands, and tells heat of
+ * them (timing.c). Called once for each group, when it gets the channel.
+ */
+int64_t scarp_array_ns(ScarpDrive *drive, const ScarpFlashCmd *group);
 
 /*
  * Requests the channel for a waiter, which is a number: die * 2 is the die's

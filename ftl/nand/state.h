@@ -5,7 +5,8 @@
  *
  * Other directories of ftl/ make flash commands, queue them, and ask how busy a
  * die is. flow starts commands, and takes those that have ended. gc says which
- * dies collect. nand calls causes, media (in which mode a block is) and core.
+ * dies collect. nand calls causes, media (in which mode a block is),
+ * heat (how much longer the array takes) and core.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -157,6 +158,7 @@ typedef struct {
      */
     int64_t *read_ns_of, *program_ns_of; /* [pages_per_block + slc_pages] */
     bool pages_alike; /* all pages have equal array times */
+    bool times_vary;  /* with the mode of a block, or with temperature */
     int64_t page_transfer_ns;
     ScarpFlashQueue *unpaired; /* [plane]; NULL unless ftl.paired_pages=pad */
     GArray *seen; /* of ScarpSeenPhase; NULL: no observer wants phases */

@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "heat/ops.h"
 #include "media/ops.h"
 #include "nand/internal.h"
 
@@ -58,6 +59,7 @@ bool scarp_timing_init(ScarpDrive *drive)
         nand->program_ns_of[pages + i] = d->slc_program_ns;
     }
     nand->pages_alike = !drive->geo.slc_pages;
+    nand->times_vary = drive->geo.slc_pages || scarp_has_heat(drive);
     for (uint64_t i = 0; i < d->pages_per_block; i++) {
         nand->read_ns_of[i] = of_page(d, d->read_ns, i);
         nand->program_ns_of[i] = of_page(d, d->program_ns, i) +
@@ -141,14 +143,25 @@ static int64_t of_mode(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
     }
 }
 
-/* Out of line, so that drives without an SLC cache do not pay for it. */
-static int64_t __attribute__((noinline)) array_ns_of_modes(
-    const ScarpDrive *drive, const ScarpFlashCmd *group)
+/*
+ * Does what scarp_array_ns() does, on a drive with an SLC cache or the group
+ * heat. Out of line, so that other drives do not pay for it.
+ */
+static int64_t __attribute__((noinline)) varying_array_ns(
+    ScarpDrive *drive, const ScarpFlashCmd *group)
 {
+    bool modes = drive->geo.slc_pages;
     int64_t longest = 0;
 
-    for (; group; group = group->mate) {
-        longest = MAX(longest, of_mode(drive, group));
+    for (const ScarpFlashCmd *cmd = group; cmd; cmd = cmd->mate) {
+        longest = MAX(longest,
+                      modes ? of_mode(drive, cmd) : of_command(drive, cmd));
+    }
+    if (scarp_has_heat(drive)) {
+        longest += scarp_heat_throttle(drive, longest);
+        for (; group; group = group->mate) {
+            scarp_heat_add(drive, group->kind);
+        }
     }
     return longest;
 }
@@ -157,12 +170,12 @@ static int64_t __attribute__((noinline)) array_ns_of_modes(
  * The planes of a multi-plane command work at the same time, so the slowest
  * page counts.
  */
-int64_t scarp_array_ns(const ScarpDrive *drive, const ScarpFlashCmd *group)
+int64_t scarp_array_ns(ScarpDrive *drive, const ScarpFlashCmd *group)
 {
     int64_t longest;
 
-    if (drive->geo.slc_pages) {
-        return array_ns_of_modes(drive, group);
+    if (drive->nand.times_vary) {
+        return varying_array_ns(drive, group);
     }
     longest = of_command(drive, group);
     while ((group = group->mate)) {

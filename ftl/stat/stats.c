@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
+#include "heat/ops.h"
 #include "stat/ops.h"
 
 #include <string.h>
@@ -326,6 +327,7 @@ char *scarp_stats_json(const ScarpDrive *drive)
     if (drive->geo.slc_pages) {
         slc_json(drive, json);
     }
+    scarp_heat_json(drive, json);
     scarp_latency_json(drive, json);
     g_string_append_c(json, '}');
     return g_string_free(json, false);

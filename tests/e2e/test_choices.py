@@ -73,7 +73,7 @@ class Choices(unittest.TestCase):
         """In the order of the engine's table, each with its meaning."""
         keys = found("keys")
         source = (ROOT / "ftl/core/description.c").read_text()
-        pattern = r'^    (?:KEY|LIST|CHOICE|SLC|SLC_CHOICE)\("(\w+)", (\w+),'
+        pattern = r'^    (?:KEY|LIST|CHOICE|SLC|SLC_CHOICE|HEAT)\("(\w+)", (\w+),'
         listed = re.findall(pattern, source, re.MULTILINE)
         names = [f"{group}.{name}" for group, name in listed]
         self.assertEqual([each["name"] for each in keys], [*names, "ftl.allocation"])

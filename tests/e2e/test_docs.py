@@ -44,7 +44,7 @@ class Reference(unittest.TestCase):
         """Each key of ftl/core/description.c, in its order, with its range and its default."""
         source = (ROOT / "ftl/core/description.c").read_text()
         listed = re.findall(
-            r'^    (?:KEY|LIST|SLC)\("(\w+)", (\w+), ([^,]+), ([^,]+), ([^)]+)\),',
+            r'^    (?:KEY|LIST|SLC|HEAT)\("(\w+)", (\w+), ([^,]+), ([^,]+), ([^)]+)\),',
             source,
             re.MULTILINE,
         )

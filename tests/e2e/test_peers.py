@@ -95,7 +95,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "lie.flush_queued_only": ("1", BUFFER),
 }  # fmt: skip
 # Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-image.c (recovery),
-# test-slc.c, test-power-plp.c, test-power-lies.c (what only a power cut, or FUA, shows); in
+# test-slc.c, test-heat.c, test-power-plp.c, test-power-lies.c (what only a power cut, or FUA, shows); in
 # tests/qtest: test_access.py (deadlines).
 ELSEWHERE = {
     "nand.cell_bits",
@@ -112,6 +112,16 @@ ELSEWHERE = {
     "slc.fold_idle_us",
     "slc.keep_blocks",
     "slc.fold_planes",
+    "heat.capacity_mj",
+    "heat.loss_ms",
+    "heat.ambient_celsius",
+    "heat.read_nj",
+    "heat.program_nj",
+    "heat.erase_nj",
+    "heat.light_celsius",
+    "heat.light_permille",
+    "heat.heavy_celsius",
+    "heat.heavy_permille",
     "lie.fua_ignored",
     "lie.shorn_writes",
     "lie.unserialised",
@@ -157,7 +167,7 @@ class PeerDefects(unittest.TestCase):
         known = {
             f"{group}.{name}"
             for group, name in re.findall(
-                r'^    (?:KEY|LIST|CHOICE|SLC|SLC_CHOICE)\("(\w+)", (\w+),', text, re.MULTILINE
+                r'^    (?:KEY|LIST|CHOICE|SLC|SLC_CHOICE|HEAT)\("(\w+)", (\w+),', text, re.MULTILINE
             )
         } | {"ftl.allocation"}
         self.assertEqual(known, {*KEYS, *ELSEWHERE}, "a key without a row here, or the reverse")

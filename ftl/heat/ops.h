@@ -1,0 +1,35 @@
+/*
+ * The functions of heat (the drive's temperature) that other directories of
+ * ftl/ may call.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_HEAT_OPS_H
+#define SCARP_HEAT_OPS_H
+
+#include "core/ops.h"
+
+bool scarp_heat_init(ScarpDrive *drive, const ScarpConfig *config,
+                     GError **error);
+
+/* True for a drive with the group heat. */
+static inline bool scarp_has_heat(const ScarpDrive *drive)
+{
+    return drive->desc.heat_capacity_mj;
+}
+
+/*
+ * Called when a flash command gets the channel, only on a drive with the group
+ * heat. Returns how much longer than array_ns the command takes, as the drive
+ * is warm. The caller then reports the command's energy by scarp_heat_add().
+ */
+int64_t scarp_heat_throttle(ScarpDrive *drive, int64_t array_ns);
+/* Adds the energy of one command of a plane. */
+void scarp_heat_add(ScarpDrive *drive, ScarpFlashKind kind);
+
+/* Adds the drive's temperature and counters to its statistics in JSON. */
+void scarp_heat_json(const ScarpDrive *drive, GString *json);
+/* Called after a power cut: the case is as warm as it was. */
+void scarp_heat_hand_over(const ScarpDrive *from, ScarpDrive *to);
+
+#endif /* SCARP_HEAT_OPS_H */
