@@ -35,7 +35,7 @@ typedef struct {
 #define SLC_CHOICE(group, name, choices, fallback) \
     { group, #name, offsetof(ScarpDescription, slc_##name), 0, \
       G_N_ELEMENTS(choices) - 1, fallback, false, choices }
-/* So have those of the group heat. */
+/* Members of the group heat have its name before theirs. */
 #define HEAT(group, name, min, max, fallback) \
     { group, #name, offsetof(ScarpDescription, heat_##name), min, max, \
       fallback, false, NULL }

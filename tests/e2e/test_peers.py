@@ -95,8 +95,8 @@ KEYS: dict[str, tuple[str, str]] = {
     "lie.flush_queued_only": ("1", BUFFER),
 }  # fmt: skip
 # Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-image.c (recovery),
-# test-slc.c, test-heat.c, test-power-plp.c, test-power-lies.c (what only a power cut, or FUA, shows); in
-# tests/qtest: test_access.py (deadlines).
+# test-slc.c, test-heat.c, test-power-plp.c, test-power-lies.c (what only a power cut, or FUA,
+# shows); in tests/qtest: test_access.py (deadlines).
 ELSEWHERE = {
     "nand.cell_bits",
     "controller.pcie_generation",

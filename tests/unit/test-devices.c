@@ -16,7 +16,8 @@
               "nand.layers=%" G_GUINT64_FORMAT "," \
               "ftl.over_provisioning_permille=4000," \
               "gc.trigger_free_blocks=1,gc.background_free_blocks=0," \
-              "nand.bad_blocks_permille=0,ftl.parity_width=0"
+              "nand.bad_blocks_permille=0,ftl.parity_width=0," \
+              "slc.static_blocks=0,slc.most_blocks=0"
 
 static char *folder(void)
 {

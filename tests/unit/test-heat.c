@@ -29,8 +29,8 @@ enum {
 static const double MJ = 50, AMBIENT = 25;
 
 /* The time of a read, without throttling and with it, and the pause of 1 ns. */
-static const double FAST_S = (FAST_NS + 1) * 1e-9;
-static const double SLOW_S = (SLOW_NS + 1) * 1e-9;
+static const double FAST_S = (FAST_NS + 1) / 1e9;
+static const double SLOW_S = (SLOW_NS + 1) / 1e9;
 
 static ScarpHeat heat_at(const Rig *rig, int64_t at_ns)
 {
@@ -89,7 +89,7 @@ static Rig *rig_of(const char *overrides)
 static void test_settles(void)
 {
     Rig *rig = rig_of(READS);
-    double settled = READ_NJ * 1e-9 / FAST_S * LOSS_MS / MJ;
+    double settled = READ_NJ / 1e9 / FAST_S * LOSS_MS / MJ;
 
     g_assert_cmpuint(heat_now(rig).millicelsius, ==, AMBIENT * 1000);
     read_for(rig, 1000ll * MS);
@@ -127,8 +127,8 @@ static void test_throttled(void)
 {
     Rig *rig = rig_of(LIGHT);
     double low = 5, high = 10;
-    double fast = READ_NJ * 1e-9 / FAST_S * LOSS_MS / MJ;
-    double slow = READ_NJ * 1e-9 / SLOW_S * LOSS_MS / MJ;
+    double fast = READ_NJ / 1e9 / FAST_S * LOSS_MS / MJ;
+    double slow = READ_NJ / 1e9 / SLOW_S * LOSS_MS / MJ;
     double up_s = log((fast - low) / (fast - high));
     double down_s = log((high - slow) / (low - slow));
     double rate = (up_s / FAST_S + down_s / SLOW_S) / (up_s + down_s);
@@ -149,7 +149,7 @@ static void test_throttled(void)
         g_assert_cmpuint(heat.millicelsius, <=, most);
         g_assert_cmpuint(heat.millicelsius, >=, least);
     }
-    within_percent(reads / ((scarp_now_ns(rig->drive) - begin_ns) * 1e-9),
+    within_percent(reads / ((scarp_now_ns(rig->drive) - begin_ns) / 1e9),
                    rate);
     g_assert_cmpuint(heat_now(rig).heavy_transitions, ==, 0);
     within_percent(heat_now(rig).light_ms / 4e3, down_s);
