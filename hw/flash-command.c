@@ -269,6 +269,7 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
         cmd->cmd.offset_bytes = 0;
     }
 
+    flash->sanitize.erased &= !write;
     flash_admit(flash, cmd);
     return &acb->common;
 }

@@ -92,6 +92,17 @@ typedef struct {
     uint64_t unsafe_shutdowns;
 } FlashPower;
 
+/* The present Sanitize, and the latest one; flash-sanitize.c uses this record. */
+typedef struct {
+    bool runs;              /* one waits for commands under way, or erases */
+    bool erases;
+    bool done;              /* one has been completed */
+    bool erased;            /* nothing was written since it, or ever */
+    uint16_t asker;         /* number of the controller that was asked */
+    uint32_t cdw10;         /* of the latest command */
+    uint32_t total;         /* blocks that this one has to erase */
+} FlashSanitize;
+
 /*
  * The scheme of the command line, and the switches to other schemes;
  * flash-scheme.c uses this record.
@@ -133,6 +144,7 @@ struct NvmeFlash {
     FlashRealtime *realtime; /* runs the engine on the host's clock, or NULL */
     FlashAdmission admit;
     FlashPower power;
+    FlashSanitize sanitize;
     FlashScheme scheme;
     FlashLogs logs;
     int64_t deadline_ns[SCARP_ACCESS__COUNT]; /* from arrival on; 0: none */
@@ -259,6 +271,15 @@ bool flash_power_cut(NvmeFlash *flash, Error **errp);
  */
 bool flash_power_cut_in(NvmeFlash *flash, uint32_t us);
 void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart);
+
+/* ---- Functions of flash-sanitize.c --------------------------------------- */
+/*
+ * Called after a run of the engine, with the states that it has come to: a
+ * Sanitize that waits for one of them goes on.
+ */
+void flash_sanitize_look(NvmeFlash *flash, unsigned reached);
+/* Called when the power was cut: a Sanitize begins again after the recovery. */
+void flash_sanitize_cut(NvmeFlash *flash);
 
 /* ---- Functions of flash-scheme.c ----------------------------------------- */
 char *flash_scheme_text(const char *scheme, const char *params);

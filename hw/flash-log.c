@@ -279,12 +279,23 @@ void flash_log_scheme(FlashLog *log, int64_t now_ns, uint64_t commands,
     }
 }
 
-void flash_log_power_cut(FlashLog *log, int64_t now_ns, uint64_t commands)
+static void log_event(FlashLog *log, int64_t now_ns, uint64_t commands,
+                      const char *change)
 {
     if (log->changes) {
-        fprintf(log->changes, "%" PRId64 ",%" PRIu64 ",power_cut,,\n", now_ns,
-                commands);
+        fprintf(log->changes, "%" PRId64 ",%" PRIu64 ",%s,,\n", now_ns,
+                commands, change);
     }
+}
+
+void flash_log_power_cut(FlashLog *log, int64_t now_ns, uint64_t commands)
+{
+    log_event(log, now_ns, commands, "power_cut");
+}
+
+void flash_log_sanitize(FlashLog *log, int64_t now_ns, uint64_t commands)
+{
+    log_event(log, now_ns, commands, "sanitize");
 }
 
 void flash_log_stop(FlashLog *log)

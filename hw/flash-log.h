@@ -53,6 +53,7 @@ ScarpObserver flash_log_observer(FlashLog *log);
 void flash_log_scheme(FlashLog *log, int64_t now_ns, uint64_t commands,
                       const char *scheme, const char *params);
 void flash_log_power_cut(FlashLog *log, int64_t now_ns, uint64_t commands);
+void flash_log_sanitize(FlashLog *log, int64_t now_ns, uint64_t commands);
 
 /*
  * Called when the guest has gone. From now on collections are not logged, and

@@ -199,8 +199,9 @@ void flash_power_look(NvmeFlash *flash)
         flash->power.ready = true;
         tell(flash);
     }
+    flash_sanitize_look(flash, reached);
     if ((reached & FLASH_PORT_REST) && flash->power.wants_rest) {
-        if (flash->admit.in_flight) {
+        if (flash->admit.in_flight || flash->sanitize.runs) {
             flash_port_await(flash->port, FLASH_PORT_REST);
         } else {
             come_to_rest(flash);
@@ -239,6 +240,7 @@ static void cut(NvmeFlash *flash)
     cut_engine(flash);
     g_clear_pointer(&flash->spare_warned, g_slist_free);
     flash_port_await(flash->port, FLASH_PORT_READY);
+    flash_sanitize_cut(flash);
     flash_run_soon(flash);
 }
 

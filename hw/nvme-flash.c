@@ -663,6 +663,7 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     }
     flash->port = flash_port_new(flash->drive);
     flash_admit_init(flash);
+    flash->sanitize.erased = !flash->age && !flash->image;
     if (realtime) {
         flash->virtual_queues = false;
         flash->realtime = flash_realtime_start(flash, errp);

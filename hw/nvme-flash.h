@@ -12,7 +12,10 @@
 #define TYPE_NVME_FLASH "nvme-flash"
 typedef struct NvmeFlash NvmeFlash;
 typedef struct NvmeCtrl NvmeCtrl;
+typedef struct NvmeFlashCtrl NvmeFlashCtrl;
+typedef struct NvmeFlashEvents NvmeFlashEvents;
 typedef struct NvmeNamespace NvmeNamespace;
+typedef struct NvmeRequest NvmeRequest;
 typedef struct NvmeSmartLog NvmeSmartLog;
 typedef struct NvmeSubsystem NvmeSubsystem;
 
@@ -154,6 +157,32 @@ bool nvme_flash_command(NvmeFlash *flash, uint32_t command, uint32_t argument);
  * NVME_FLASH_SCHEME_BYTES, `data` is not read and may be NULL.
  */
 bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
+
+/*
+ * Admin commands and log pages that the drive serves itself (flash-admin.c).
+ * Called when a controller has started, when it is reset or shut down, and when
+ * it is gone. What these calls keep for the controller is at n->drive.
+ */
+void nvme_flash_ctrl_started(NvmeCtrl *n);
+void nvme_flash_ctrl_stopped(NvmeCtrl *n);
+void nvme_flash_ctrl_gone(NvmeCtrl *n);
+/* Called when a Format of ns begins, at the request of n, and when it ends. */
+void nvme_flash_formats(NvmeCtrl *n, NvmeNamespace *ns, uint32_t cdw10);
+void nvme_flash_formatted(NvmeCtrl *n, NvmeNamespace *ns);
+/*
+ * Carries out an admin command whose support nvme_flash_ctrl_started() has
+ * announced, and returns its status.
+ */
+uint16_t nvme_flash_admin(NvmeCtrl *n, NvmeRequest *req);
+/*
+ * Sends `len` bytes at most of log page lid, from byte `off` on. Returns Invalid
+ * Field for a page that the drive does not have.
+ */
+uint16_t nvme_flash_get_log(NvmeCtrl *n, NvmeRequest *req, uint8_t lid,
+                            uint64_t off, size_t len);
+
+/* True for an admin command that is allowed while a Sanitize runs. */
+bool nvme_flash_allows(uint8_t opcode, uint32_t cdw10);
 
 /*
  * True when the flash runs on the host's clock, not on QEMU's virtual clock.

@@ -89,6 +89,11 @@ uint32_t scarp_slc_take(ScarpDrive *drive, uint32_t plane, uint16_t stream);
 void scarp_slc_remove(ScarpDrive *drive, uint32_t block);
 bool scarp_slc_erased(ScarpDrive *drive, uint32_t block, ScarpCellMode mode);
 /*
+ * Adds a block in SLC mode to the counts of a new drive that has got the cells
+ * of another one, or to its free static blocks if it has no pages.
+ */
+void scarp_slc_put_apart(ScarpDrive *drive, uint32_t block);
+/*
  * blocks/slc_laws.c: checks the plane's blocks of the SLC cache. Adds the
  * number of open SLC blocks to *open, and the number of free static SLC blocks
  * to *free.

@@ -574,6 +574,11 @@ void scarp_blocks_set_static(ScarpDrive *drive);
  */
 void scarp_blocks_recover(ScarpDrive *drive);
 /*
+ * Does the same for a drive that is to be sanitized, whose power has not failed:
+ * each block with programmed pages becomes BLOCK_APART, whatever it contains.
+ */
+void scarp_blocks_put_apart(ScarpDrive *drive);
+/*
  * Gives a block in the state BLOCK_APART its new state, once recovery knows the
  * block's contents.
  */

@@ -179,6 +179,20 @@ uint32_t scarp_slc_oldest(const ScarpDrive *drive, uint32_t p, bool dynamic)
                ? fixed : free;
 }
 
+void scarp_slc_put_apart(ScarpDrive *drive, uint32_t index)
+{
+    uint32_t p = scarp_block_plane(drive, index);
+    ScarpSlcPlane *slc = &drive->blocks.slc[p];
+
+    if (!scarp_block_written(drive, index)) {
+        static_push(drive, p, index);
+    } else if (scarp_media_mode(drive, index) == MODE_STATIC) {
+        slc->n_static++;
+    } else {
+        slc->n_dynamic++;
+    }
+}
+
 bool scarp_slc_erased(ScarpDrive *drive, uint32_t index, ScarpCellMode mode)
 {
     uint32_t p = scarp_block_plane(drive, index);

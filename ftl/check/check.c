@@ -31,7 +31,9 @@ bool scarp_check(const ScarpDrive *drive, GError **error)
             return false;
         }
     }
-    if (!scarp_map_check(drive, rests, error)) {
+    /* the mapping by the cells is that of the data before a Sanitize */
+    if (!scarp_sanitize_runs(drive) &&
+        !scarp_map_check(drive, rests, error)) {
         return false;
     }
     /*

@@ -34,4 +34,15 @@ bool scarp_recovery_mend(ScarpDrive *drive, uint32_t plane);
 void scarp_recovery_mended(ScarpDrive *drive, uint32_t plane,
                            const ScarpFlashCmd *cmd);
 
+/*
+ * sanitize.c: scarp_recovery_sanitize() creates the erase of the plane's next
+ * block that has pages, and returns false if there is none.
+ * scarp_recovery_sanitized() is called when the erase has ended.
+ */
+bool scarp_recovery_sanitize(ScarpDrive *drive, uint32_t plane);
+void scarp_recovery_sanitized(ScarpDrive *drive, const ScarpFlashCmd *cmd);
+
+/* recovery.c: begins the step in all planes. */
+void scarp_recovery_start(ScarpDrive *drive, ScarpRecoveryStep step);
+
 #endif /* SCARP_RECOVERY_INTERNAL_H */

@@ -19,10 +19,28 @@ void scarp_recovery_clear(ScarpDrive *drive);
  */
 void scarp_recovery_begin(ScarpDrive *drive);
 
-/* True while recovery runs. Until it ends, host commands have to wait. */
+/*
+ * Begins to erase every block that has pages. The drive is a new one, which has
+ * got the cells of another one that was at rest.
+ */
+void scarp_sanitize_begin(ScarpDrive *drive);
+
+/*
+ * True while recovery or Sanitize runs. Until it ends, host commands have to
+ * wait.
+ */
 static inline bool scarp_recovery_runs(const ScarpDrive *drive)
 {
     return G_UNLIKELY(drive->recovery.step != RECOVERY_READY);
+}
+
+/*
+ * True while Sanitize erases. Nothing is mapped then, and blocks that are not
+ * erased yet contain units that a recovery would find.
+ */
+static inline bool scarp_sanitize_runs(const ScarpDrive *drive)
+{
+    return drive->recovery.step == RECOVERY_SANITIZE;
 }
 
 /*

@@ -13,6 +13,7 @@
 static bool (*const next_of[])(ScarpDrive *, uint32_t) = {
     [RECOVERY_SCAN] = scarp_recovery_scan,
     [RECOVERY_MEND] = scarp_recovery_mend,
+    [RECOVERY_SANITIZE] = scarp_recovery_sanitize,
 };
 
 bool scarp_recovery_init(ScarpDrive *drive,
@@ -116,14 +117,27 @@ static void begin_step(ScarpDrive *drive, ScarpRecoveryStep step)
     }
 }
 
+static void become_ready(ScarpDrive *drive)
+{
+    forget_planes(drive);
+    drive->recovery.step = RECOVERY_READY;
+}
+
+/* Lets all dies look for work. */
+static void kick_all(ScarpDrive *drive)
+{
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        scarp_nand_kick(drive, die);
+    }
+}
+
 /*
  * Ends recovery: puts the units that stored energy saved back into the buffer,
  * and lets all dies look for work.
  */
 static void end(ScarpDrive *drive)
 {
-    forget_planes(drive);
-    drive->recovery.step = RECOVERY_READY;
+    become_ready(drive);
     drive->stats.recovery_ns +=
         scarp_stat_since(drive, drive->recovery.since_ns);
     scarp_map_recovered(drive);
@@ -136,20 +150,29 @@ static void end(ScarpDrive *drive)
         scarp_parity_restore(drive);
     }
     scarp_media_forget_saved(drive);
-    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
-        scarp_nand_kick(drive, die);
-    }
+    kick_all(drive);
 }
 
 static void go_on(ScarpDrive *drive)
 {
     while (!drive->recovery.left) {
+        if (drive->recovery.step == RECOVERY_SANITIZE) {
+            become_ready(drive);
+            kick_all(drive);
+            return;
+        }
         if (drive->recovery.step == RECOVERY_MEND) {
             end(drive);
             return;
         }
         begin_step(drive, drive->recovery.step + 1);
     }
+}
+
+void scarp_recovery_start(ScarpDrive *drive, ScarpRecoveryStep step)
+{
+    begin_step(drive, step);
+    go_on(drive);
 }
 
 void scarp_recovery_begin(ScarpDrive *drive)
@@ -161,8 +184,7 @@ void scarp_recovery_begin(ScarpDrive *drive)
         drive->recovery.plane[p].job.target = SCARP_NONE;
     }
     scarp_recovery_tables(drive);
-    begin_step(drive, RECOVERY_SCAN);
-    go_on(drive);
+    scarp_recovery_start(drive, RECOVERY_SCAN);
 }
 
 void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
@@ -182,6 +204,8 @@ void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     }
     if (drive->recovery.step == RECOVERY_MEND) {
         scarp_recovery_mended(drive, p, cmd);
+    } else if (drive->recovery.step == RECOVERY_SANITIZE) {
+        scarp_recovery_sanitized(drive, cmd);
     }
     scarp_flash_free(drive, cmd);
     advance(drive, p);

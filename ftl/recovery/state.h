@@ -26,6 +26,7 @@ typedef enum {
     RECOVERY_READY, /* recovery is over: host commands may begin */
     RECOVERY_SCAN,  /* spare areas are read */
     RECOVERY_MEND,  /* planes gain free blocks by copies and erases */
+    RECOVERY_SANITIZE, /* no recovery: all blocks with pages are erased */
 } ScarpRecoveryStep;
 
 /* Recovery's work in a plane: first copies units, then erases blocks. */
@@ -37,7 +38,8 @@ typedef struct {
 } ScarpRecoveryJob;
 
 typedef struct {
-    uint32_t block, page; /* the plane's next page to scan, and its block */
+    /* the plane's next page to scan, and its block; or the next to sanitize */
+    uint32_t block, page;
     ScarpFlashCmd *cmd;   /* the command that waits for its die, or NULL */
     bool running;         /* a command of the plane runs on its die */
     bool done;            /* the present step is complete */
@@ -49,6 +51,7 @@ typedef struct {
     uint32_t left;          /* planes whose step is not complete */
     int64_t since_ns;       /* when power returned */
     bool is_clean;          /* the drive was shut down */
+    uint32_t to_erase;      /* blocks that Sanitize has still to erase */
     ScarpRecoveryPlane *plane;
 } ScarpRecovery;
 

@@ -25,22 +25,24 @@ static void clear_change(gpointer change)
 static bool parse(char **column, Change *change)
 {
     uint64_t time_ns;
-    bool cuts = !strcmp(column[COLUMN_CHANGE], "power_cut");
+    bool sanitized = !strcmp(column[COLUMN_CHANGE], "sanitize");
+    bool ends = sanitized || !strcmp(column[COLUMN_CHANGE], "power_cut");
 
     if (!g_ascii_string_to_unsigned(column[COLUMN_TIME], 10, 0,
                                     SCARP_TIME_LAST, &time_ns, NULL) ||
-        (!cuts && (strcmp(column[COLUMN_CHANGE], "scheme") ||
+        (!ends && (strcmp(column[COLUMN_CHANGE], "scheme") ||
                    !*column[COLUMN_SCHEME]))) {
         return false;
     }
-    *change = (Change) { .time_ns = time_ns, .next_command = CHANGE_AFTER_ALL };
+    *change = (Change) { .time_ns = time_ns, .sanitized = sanitized,
+                         .next_command = CHANGE_AFTER_ALL };
     if (*column[COLUMN_COMMAND] &&
         !g_ascii_string_to_unsigned(column[COLUMN_COMMAND], 10, 0,
                                     CHANGE_AFTER_ALL - 1,
                                     &change->next_command, NULL)) {
         return false;
     }
-    if (!cuts) {
+    if (!ends) {
         change->scheme = g_strdup(column[COLUMN_SCHEME]);
         change->params = *column[COLUMN_PARAMS]
             ? g_strdelimit(g_strdup(column[COLUMN_PARAMS]), ";", ',') : NULL;
@@ -126,12 +128,18 @@ bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
     return true;
 }
 
+const char *change_end(const Change *change)
+{
+    return change->sanitized ? "drive was sanitized" : "power was cut";
+}
+
 bool change_make(const Change *change, ScarpDrive *drive, GError **error)
 {
     if (!change->scheme) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                    "the power was cut at %" G_GINT64_FORMAT " ns: the log "
-                    "does not tell how the drive went on", change->time_ns);
+                    "the %s at %" G_GINT64_FORMAT " ns: the log does not tell "
+                    "how the drive went on", change_end(change),
+                    change->time_ns);
         return false;
     }
     scarp_run(drive, change->time_ns);

@@ -20,7 +20,8 @@
 typedef struct {
     int64_t time_ns;
     uint64_t next_command; /* commands submitted before the change */
-    char *scheme;          /* NULL: the power was cut */
+    bool sanitized;        /* scheme is NULL: a Sanitize, and no power cut */
+    char *scheme;          /* NULL: the power was cut, or a Sanitize began */
     char *params;          /* "key=value,...", or NULL */
 } Change;
 
@@ -46,11 +47,13 @@ bool change_is_due(const Change *change, uint64_t sent, int64_t event_ns,
  */
 bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
                  GError **error);
+/* Returns what a change without a scheme was: "power was cut", for a message. */
+const char *change_end(const Change *change);
 /*
  * Makes the change. Every event and command that comes before it has been
  * processed. Returns false, with *error set, if the drive refuses the scheme,
- * or if the change is a power cut, because the log does not tell how the drive
- * went on after the cut.
+ * or if the change is a power cut or a Sanitize, because the log does not tell
+ * how the drive went on after it.
  */
 bool change_make(const Change *change, ScarpDrive *drive, GError **error);
 

@@ -210,11 +210,13 @@ static bool branches_allowed(GArray *branches, const ScarpConfig *config,
 
 /*
  * Ends the record at a power cut, because the log does not have all commands
- * that were under way at the cut. *cut_ns is the time of the cut, or
- * SCARP_TIME_NEVER if there was none. Returns false, with *error set, if a
- * command that came before the cut ended after it.
+ * that were under way at the cut, and at a Sanitize, which is not repeated.
+ * *cut_ns is the time, and *what says which of the two it was; *cut_ns is
+ * SCARP_TIME_NEVER if there was neither. Returns false, with *error set, if a
+ * command that came before ended after it.
  */
-static bool end_at_cut(RerunRecord *record, int64_t *cut_ns, GError **error)
+static bool end_at_cut(RerunRecord *record, int64_t *cut_ns, const char **what,
+                       GError **error)
 {
     *cut_ns = SCARP_TIME_NEVER;
     for (guint i = 0; record->changes && i < record->changes->len; i++) {
@@ -225,14 +227,15 @@ static bool end_at_cut(RerunRecord *record, int64_t *cut_ns, GError **error)
             continue;
         }
         *cut_ns = change->time_ns;
+        *what = change_end(change);
         g_array_set_size(record->changes, i);
         for (; n < record->rows->len &&
                rerun_row(record, n)->cmd.submit_ns < *cut_ns; n++) {
             if (rerun_row(record, n)->cmd.complete_ns > *cut_ns) {
                 g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                            "--changes: the power was cut at %" G_GINT64_FORMAT
-                            " ns, and a command that was under way ended: the "
-                            "log is of another run", *cut_ns);
+                            "--changes: the %s at %" G_GINT64_FORMAT " ns, and "
+                            "a command that was under way ended: the log is of "
+                            "another run", *what, *cut_ns);
                 return false;
             }
         }
@@ -244,10 +247,11 @@ static bool end_at_cut(RerunRecord *record, int64_t *cut_ns, GError **error)
 
 static GArray *rows_asked(RerunRecord *record, GError **error)
 {
+    const char *what = NULL;
     int64_t cut_ns;
     GArray *rows;
 
-    if (!end_at_cut(record, &cut_ns, error)) {
+    if (!end_at_cut(record, &cut_ns, &what, error)) {
         return NULL;
     }
     if (!orders == !slowest) {
@@ -258,8 +262,8 @@ static GArray *rows_asked(RerunRecord *record, GError **error)
     rows = orders ? why_numbered(record, orders, error)
                   : why_slowest(record, slowest, from_ns, to_ns);
     if (!rows && cut_ns != SCARP_TIME_NEVER) {
-        g_prefix_error(error, "the power was cut at %" G_GINT64_FORMAT " ns, "
-                       "and what follows cannot be repeated: ", cut_ns);
+        g_prefix_error(error, "the %s at %" G_GINT64_FORMAT " ns, and what "
+                       "follows cannot be repeated: ", what, cut_ns);
     }
     if (rows && !rows->len) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+import media
 from model import UNIT, Wrong
 from nvme import PAGE, Admin, Controller
 
@@ -91,8 +92,11 @@ def log_page(hunt: Hunt) -> None:
     if status:
         if page != bytes([FILL]) * PAGE:
             raise Wrong(f"log page {lid:#x}: refused, and yet data came")
-        return
-    check(hunt, ctrl, lid, page, size, offset, which, nsid)
+    else:
+        check(hunt, ctrl, lid, page, size, offset, which, nsid)
+    # Drawn last, so that older seeds keep what they have drawn before.
+    if pick.random() < 0.3:
+        media.media(hunt)
 
 
 def length(hunt: Hunt, lid: int) -> int | None:

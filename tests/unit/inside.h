@@ -119,6 +119,12 @@ static inline bool inside_is_translation_block(const ScarpDrive *drive,
     return scarp_block_state(drive, block) == BLOCK_TRANSLATION;
 }
 
+static inline uint32_t inside_programmed(const ScarpDrive *drive,
+                                         uint32_t block)
+{
+    return scarp_media_programmed(drive, block);
+}
+
 static inline uint64_t inside_block_seq(const ScarpDrive *drive, uint32_t block)
 {
     return scarp_media_seq(drive, block);

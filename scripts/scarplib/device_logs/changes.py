@@ -17,11 +17,12 @@ from scarplib.device_logs.log_file import LogError
 NAME = "changes.csv"
 COLUMNS = ("time_ns", "next_command", "change", "scheme", "params")
 POWER_CUT = "power_cut"
+SANITIZE = "sanitize"
 
 
 @dataclass(frozen=True)
 class Change:
-    """At so many ns of the drive's clock; a power cut has no scheme."""
+    """At so many ns of the drive's clock; a power cut and a Sanitize have no scheme."""
 
     time_ns: int
     # Commands that were submitted before it; None: all that came by then.
@@ -72,6 +73,6 @@ def words(folder: Path) -> list[str]:
     return ["--changes", str(folder.resolve() / NAME)] if of(folder) else []
 
 
-def first_power_cut(folder: Path) -> int | None:
-    """When the power failed first, if it did."""
-    return next((each.time_ns for each in of(folder) if each.change == POWER_CUT), None)
+def first_end(folder: Path) -> Change | None:
+    """The first power cut or Sanitize, after which nothing can be repeated, if there was one."""
+    return next((each for each in of(folder) if each.change in (POWER_CUT, SANITIZE)), None)

@@ -50,10 +50,11 @@ def beginning(folder: Path) -> start.Start:
 def _changes(folder: Path, end_ns: int) -> list[str]:
     """Words for the changes of the run's scheme; what follows a power cut is not repeated."""
     try:
-        cut = changes.first_power_cut(folder)
-        if cut is not None and cut < end_ns:
+        end = changes.first_end(folder)
+        if end and end.time_ns < end_ns:
+            what = "power was cut" if end.change == changes.POWER_CUT else "drive was sanitized"
             raise UserError(
-                f"--around, --for: the power was cut at {cut} ns of the drive's clock; a window "
+                f"--around, --for: the {what} at {end.time_ns} ns of the drive's clock; a window "
                 "must end before that"
             )
         return changes.words(folder)

@@ -1,0 +1,211 @@
+/*
+ * Scarp: admin commands and log pages that the drive serves itself, and what
+ * Identify Controller says of them
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "flash-admin.h"
+
+enum {
+    ADM_SELF_TEST = 0x14,
+    ADM_SANITIZE = 0x84,
+    ADM_LBA_STATUS = 0x86,
+    OACS_SELF_TEST = 1 << 4,
+    OACS_LBA_STATUS = 1 << 9,
+    LPA_TELEMETRY = 1 << 3,
+    LPA_EVENTS = 1 << 4,
+    PELS_OFFSET = 352, /* in Identify Controller, in units of 64 KiB */
+    GET_LOG_ACTION = 0xf,
+    SANICAP_BLOCK_ERASE = 1 << 1,
+    SANICAP_NO_DEALLOCATE_INHIBITED = 1 << 29,
+    GET_LOG_RETAINS_EVENT = 1 << 15,
+    GET_LOG_CAPTURES = 1 << 8, /* the telemetry log, before it is read */
+};
+
+NvmeNamespace *flash_admin_ns(NvmeCtrl *n, uint32_t nsid, uint16_t *status)
+{
+    NvmeNamespace *ns = nvme_ns(n, nsid);
+
+    *status = ns ? NVME_SUCCESS
+                 : (nsid && nsid <= NVME_MAX_NAMESPACES ? NVME_INVALID_FIELD
+                                                        : NVME_INVALID_NSID) |
+                       NVME_DNR;
+    return ns;
+}
+
+static bool has_flash(NvmeCtrl *n)
+{
+    for (int i = 1; i <= NVME_MAX_NAMESPACES; i++) {
+        NvmeNamespace *ns = nvme_subsys_ns(n->subsys, i);
+
+        if (ns && (ns->params.shared || ns->ctrl == n) && ns->flash) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Identify ------------------------------------------------------------ */
+
+/* Sets the support of an admin command, which `oacs` announces. */
+static void announce(NvmeCtrl *n, uint8_t opcode, uint16_t oacs,
+                     uint32_t effects, bool served)
+{
+    uint16_t said = le16_to_cpu(n->id_ctrl.oacs) & ~oacs;
+
+    n->id_ctrl.oacs = cpu_to_le16(served ? said | oacs : said);
+    n->cse.acs[opcode] = served ? NVME_CMD_EFF_CSUPP | effects : 0;
+}
+
+void nvme_flash_ctrl_started(NvmeCtrl *n)
+{
+    bool served = has_flash(n), whole = flash_of_subsys(n->subsys);
+
+    announce(n, ADM_SELF_TEST, OACS_SELF_TEST, 0, served);
+    announce(n, ADM_LBA_STATUS, OACS_LBA_STATUS, 0, served);
+    /* SANICAP announces it */
+    announce(n, ADM_SANITIZE, 0, NVME_CMD_EFF_LBCC, whole);
+    n->id_ctrl.sanicap = whole ? cpu_to_le32(SANICAP_BLOCK_ERASE |
+                                             SANICAP_NO_DEALLOCATE_INHIBITED)
+                               : 0;
+    n->id_ctrl.lpa = (n->id_ctrl.lpa & ~(LPA_TELEMETRY | LPA_EVENTS)) |
+                     (served ? LPA_TELEMETRY | LPA_EVENTS : 0);
+    stl_le_p((uint8_t *)&n->id_ctrl + PELS_OFFSET, served);
+    n->id_ctrl.edstt = served ? cpu_to_le16(flash_self_test_minutes(n)) : 0;
+    if (!served) {
+        return;
+    }
+    if (!n->drive) {
+        n->drive = g_new0(NvmeFlashCtrl, 1);
+        n->drive->test = flash_self_test_new(n);
+    }
+    flash_self_test_resume(n->drive->test);
+    flash_event_started(n);
+}
+
+void nvme_flash_ctrl_stopped(NvmeCtrl *n)
+{
+    if (n->drive) {
+        flash_self_test_pause(n->drive->test);
+        flash_events_release(n);
+    }
+}
+
+void nvme_flash_ctrl_gone(NvmeCtrl *n)
+{
+    if (n->drive) {
+        flash_self_test_free(n->drive->test);
+        g_free(n->drive->captured);
+        flash_events_release(n);
+        g_clear_pointer(&n->drive, g_free);
+    }
+}
+
+void nvme_flash_formats(NvmeCtrl *asker, NvmeNamespace *ns, uint32_t cdw10)
+{
+    struct QEMU_PACKED {
+        uint32_t nsid;
+        uint8_t fna;
+        uint8_t rsvd[3];
+        uint32_t cdw10;
+    } data = {
+        .nsid = cpu_to_le32(ns->params.nsid),
+        .fna = asker->id_ctrl.fna,
+        .cdw10 = cpu_to_le32(cdw10),
+    };
+
+    if (asker->drive) {
+        flash_event(asker, EVENT_FORMAT, &data, sizeof(data));
+    }
+    for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
+        NvmeCtrl *n = nvme_subsys_ctrl(ns->subsys, i);
+
+        if (n && n->drive) {
+            flash_self_test_stop(n->drive->test, ns, SELF_TEST_FORMATTED);
+        }
+    }
+}
+
+void nvme_flash_formatted(NvmeCtrl *asker, NvmeNamespace *ns)
+{
+    struct QEMU_PACKED {
+        uint32_t nsid;
+        uint8_t progress; /* smallest format progress indicator; 0: whole */
+        uint8_t status;
+        uint16_t information;
+        uint32_t completion; /* status of the command */
+    } data = { .nsid = cpu_to_le32(ns->params.nsid) };
+
+    if (asker->drive) {
+        flash_event(asker, EVENT_FORMATTED, &data, sizeof(data));
+    }
+}
+
+/* ---- Commands and log pages ---------------------------------------------- */
+
+uint16_t nvme_flash_admin(NvmeCtrl *n, NvmeRequest *req)
+{
+    switch (req->cmd.opcode) {
+    case ADM_SELF_TEST:
+        return flash_self_test_command(n->drive->test,
+                                       le32_to_cpu(req->cmd.nsid),
+                                       le32_to_cpu(req->cmd.cdw10) & 0xf);
+    case ADM_SANITIZE:
+        return flash_sanitize_command(n, le32_to_cpu(req->cmd.cdw10));
+    case ADM_LBA_STATUS:
+        return flash_lba_status_command(n, req);
+    default:
+        g_assert_not_reached();
+    }
+}
+
+/* Returns a log page; NULL: the drive has none of this number. */
+static GByteArray *log_page(NvmeCtrl *n, uint8_t lid, bool captures)
+{
+    NvmeFlash *whole = flash_of_subsys(n->subsys);
+
+    switch (lid) {
+    case FLASH_LOG_SELF_TEST:
+        return flash_self_test_log(n->drive->test);
+    case FLASH_LOG_TELEMETRY_HOST:
+        return flash_telemetry_log(n, captures);
+    case FLASH_LOG_TELEMETRY_CTRL:
+        return flash_telemetry_of_controller(n);
+    case FLASH_LOG_LBA_STATUS:
+        return flash_lba_status_log();
+    case FLASH_LOG_SANITIZE:
+        return whole ? flash_sanitize_log(whole) : NULL;
+    default:
+        return NULL;
+    }
+}
+
+uint16_t nvme_flash_get_log(NvmeCtrl *n, NvmeRequest *req, uint8_t lid,
+                            uint64_t off, size_t len)
+{
+    uint32_t dw10 = le32_to_cpu(req->cmd.cdw10);
+    bool telemetry = lid == FLASH_LOG_TELEMETRY_HOST ||
+                     lid == FLASH_LOG_TELEMETRY_CTRL;
+    g_autoptr(GByteArray) log = NULL;
+
+    if (!n->drive || (telemetry && !flash_telemetry_in_blocks(off, len))) {
+        return NVME_INVALID_FIELD | NVME_DNR;
+    }
+    if (lid == FLASH_LOG_EVENTS) {
+        uint16_t status = flash_events_log(n, dw10 >> 8 & GET_LOG_ACTION, &log);
+
+        if (status || !log) {
+            return status;
+        }
+    } else {
+        log = log_page(n, lid, dw10 & GET_LOG_CAPTURES);
+    }
+    if (!log || off >= log->len) {
+        return NVME_INVALID_FIELD | NVME_DNR;
+    }
+    if (lid == FLASH_LOG_SANITIZE && !(dw10 & GET_LOG_RETAINS_EVENT)) {
+        nvme_clear_events(n, NVME_AER_TYPE_IO_SPECIFIC);
+    }
+    return nvme_c2h(n, log->data + off, MIN(log->len - off, len), req);
+}

@@ -1,0 +1,119 @@
+/*
+ * Scarp: admin commands that the drive carries out itself
+ *
+ * hw/nvme asks nvme_flash_admin() for commands and nvme_flash_get_log() for log
+ * pages that it does not have itself. The files that serve them declare their
+ * functions here.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#ifndef SCARP_FLASH_ADMIN_H
+#define SCARP_FLASH_ADMIN_H
+
+#include "flash-int.h"
+
+enum {
+    FLASH_LOG_SELF_TEST = 0x06,
+    FLASH_LOG_TELEMETRY_HOST = 0x07,
+    FLASH_LOG_TELEMETRY_CTRL = 0x08,
+    FLASH_LOG_EVENTS = 0x0d,
+    FLASH_LOG_LBA_STATUS = 0x0e,
+    FLASH_LOG_SANITIZE = 0x81,
+};
+
+typedef struct FlashSelfTest FlashSelfTest;
+
+/* Results of a self-test, as log page 06h has them. */
+typedef enum {
+    SELF_TEST_PASSED = 0x0,
+    SELF_TEST_ABORTED = 0x1,     /* by a Device Self-test command */
+    SELF_TEST_RESET = 0x2,       /* by a reset of the controller */
+    SELF_TEST_NS_REMOVED = 0x3,
+    SELF_TEST_FORMATTED = 0x4,   /* by a Format */
+    SELF_TEST_FAILED = 0x7,      /* a segment, which is named, failed */
+    SELF_TEST_SANITIZED = 0x9,   /* by a Sanitize */
+} FlashSelfTestResult;
+
+/* What the drive keeps for one controller. */
+struct NvmeFlashCtrl {
+    FlashSelfTest *test; /* of the running test, and of the results */
+    char *captured;      /* text of the telemetry log, or NULL */
+    GByteArray *context; /* the host reads this persistent event log, or NULL */
+};
+
+/* Returns the namespace of a command, or NULL and its status in *status. */
+NvmeNamespace *flash_admin_ns(NvmeCtrl *n, uint32_t nsid, uint16_t *status);
+
+/* ---- flash-self-test.c --------------------------------------------------- */
+
+FlashSelfTest *flash_self_test_new(NvmeCtrl *n);
+void flash_self_test_free(FlashSelfTest *test);
+/* Returns the minutes that an extended self-test of n's namespaces takes. */
+uint16_t flash_self_test_minutes(NvmeCtrl *n);
+uint16_t flash_self_test_command(FlashSelfTest *test, uint32_t nsid,
+                                 uint8_t code);
+/* Stops the test, if one runs and tests ns (NULL: any), with this result. */
+void flash_self_test_stop(FlashSelfTest *test, const NvmeNamespace *ns,
+                          FlashSelfTestResult result);
+/*
+ * Called when the controller is reset or shut down: a short test ends, and an
+ * extended one pauses until flash_self_test_resume().
+ */
+void flash_self_test_pause(FlashSelfTest *test);
+void flash_self_test_resume(FlashSelfTest *test);
+/* Returns log page 06h; its bytes are the caller's. */
+GByteArray *flash_self_test_log(const FlashSelfTest *test);
+
+/* ---- flash-lba-status.c -------------------------------------------------- */
+
+/* Get LBA Status. */
+uint16_t flash_lba_status_command(NvmeCtrl *n, NvmeRequest *req);
+/* Returns log page 0Eh, which says that no block is unreadable. */
+GByteArray *flash_lba_status_log(void);
+
+/* ---- flash-sanitize.c ---------------------------------------------------- */
+
+/*
+ * Returns the flash that has all namespaces of the subsystem and no others, or
+ * NULL: only such a flash can be sanitized.
+ */
+NvmeFlash *flash_of_subsys(NvmeSubsystem *subsys);
+uint16_t flash_sanitize_command(NvmeCtrl *n, uint32_t cdw10);
+/* Returns log page 81h. */
+GByteArray *flash_sanitize_log(NvmeFlash *flash);
+
+/* ---- flash-events.c ------------------------------------------------------ */
+
+/* Types of persistent events. */
+typedef enum {
+    EVENT_STARTED = 0x04,
+    EVENT_FORMAT = 0x07,
+    EVENT_FORMATTED = 0x08,
+    EVENT_SANITIZE = 0x09,
+    EVENT_SANITIZED = 0x0a,
+    EVENT_TELEMETRY = 0x0c,
+} FlashEvent;
+
+/* Adds an event of the controller, with a copy of its data. */
+void flash_event(NvmeCtrl *n, FlashEvent type, const void *data,
+                 uint16_t bytes);
+/* Adds the event that the controller has started. */
+void flash_event_started(NvmeCtrl *n);
+/*
+ * Carries out an action on log page 0Dh, and returns its status. *log is set to
+ * the page, a reference of the caller's, if the action reads it.
+ */
+uint16_t flash_events_log(NvmeCtrl *n, uint8_t action, GByteArray **log);
+/* Ends the host's reading of the log, if it reads. */
+void flash_events_release(NvmeCtrl *n);
+
+/* ---- flash-telemetry.c --------------------------------------------------- */
+
+/* Returns log page 07h; capture: of now, otherwise what was captured last. */
+GByteArray *flash_telemetry_log(NvmeCtrl *n, bool capture);
+/* Returns log page 08h. */
+GByteArray *flash_telemetry_of_controller(NvmeCtrl *n);
+/* True when a host may ask for these bytes: the logs go in whole blocks. */
+bool flash_telemetry_in_blocks(uint64_t off, size_t len);
+
+#endif /* SCARP_FLASH_ADMIN_H */

@@ -1,0 +1,140 @@
+/*
+ * Scarp: Get LBA Status
+ *
+ * The action "allocated" lists the ranges of logical blocks that the mapping
+ * knows. The other two list blocks that may be unreadable; the flash has none.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "qemu/osdep.h"
+#include "flash-admin.h"
+
+enum {
+    ACTION_ALLOCATED = 0x02,
+    ACTION_SCAN = 0x10,
+    ACTION_TRACKED = 0x11,
+    MORE = 1,     /* completion condition: descriptors are left over */
+    COMPLETE = 2, /* the whole range was looked at */
+    STATUS_ALLOCATED = 2,
+};
+
+typedef struct QEMU_PACKED {
+    uint64_t slba;
+    uint32_t blocks;
+    uint8_t rsvd12;
+    uint8_t status;
+    uint8_t rsvd14[2];
+} Descriptor;
+
+typedef struct QEMU_PACKED {
+    uint32_t descriptors;
+    uint8_t condition;
+    uint8_t rsvd5[3];
+} Header;
+
+QEMU_BUILD_BUG_ON(sizeof(Descriptor) != 16 || sizeof(Header) != 8);
+
+static bool is_allocated(NvmeNamespace *ns, uint64_t lba, uint64_t blocks)
+{
+    /* a block backend that is no flash is taken to hold all blocks */
+    return !ns->ops || ns->ops->is_allocated(ns, lba * ns->lbasz,
+                                             blocks * ns->lbasz);
+}
+
+/*
+ * Returns how many blocks from lba on, `left` at most, are all allocated or all
+ * not, and which of the two. It looks at `step` blocks at a time.
+ */
+static uint64_t run_of(NvmeNamespace *ns, uint64_t lba, uint64_t left,
+                       uint64_t step, bool *allocated)
+{
+    uint64_t n = MIN(left, step - lba % step);
+
+    *allocated = is_allocated(ns, lba, n);
+    while (n < left &&
+           is_allocated(ns, lba + n, MIN(left - n, step)) == *allocated) {
+        n += MIN(left - n, step);
+    }
+    return n;
+}
+
+/* Appends the allocated ranges to `out`, and returns the condition. */
+static uint8_t list_allocated(NvmeNamespace *ns, uint64_t lba, uint64_t blocks,
+                              size_t most, GByteArray *out)
+{
+    uint64_t unit = ns->flash ? scarp_drive_unit_bytes(ns->flash->drive)
+                              : ns->lbasz;
+    uint64_t step = MAX(unit / ns->lbasz, 1);
+
+    while (blocks) {
+        bool allocated;
+        uint64_t n = run_of(ns, lba, MIN(blocks, UINT32_MAX - step), step,
+                            &allocated);
+        Descriptor found = {
+            .slba = cpu_to_le64(lba),
+            .blocks = cpu_to_le32(n),
+            .status = STATUS_ALLOCATED,
+        };
+
+        if (allocated && out->len + sizeof(found) > most) {
+            return MORE;
+        }
+        if (allocated) {
+            g_byte_array_append(out, (const guint8 *)&found, sizeof(found));
+        }
+        lba += n;
+        blocks -= n;
+    }
+    return COMPLETE;
+}
+
+uint16_t flash_lba_status_command(NvmeCtrl *n, NvmeRequest *req)
+{
+    uint64_t slba = (uint64_t)le32_to_cpu(req->cmd.cdw11) << 32 |
+                    le32_to_cpu(req->cmd.cdw10);
+    uint64_t len = ((uint64_t)le32_to_cpu(req->cmd.cdw12) + 1) * 4;
+    uint32_t dw13 = le32_to_cpu(req->cmd.cdw13);
+    uint8_t action = dw13 >> 24;
+    g_autoptr(GByteArray) out = g_byte_array_new();
+    Header header = { .condition = COMPLETE };
+    uint64_t blocks = dw13 & 0xffff, size;
+    NvmeNamespace *ns;
+    uint16_t status;
+
+    ns = flash_admin_ns(n, le32_to_cpu(req->cmd.nsid), &status);
+    if (!ns) {
+        return status;
+    }
+    if (ns->status) {
+        return ns->status;
+    }
+    if (action != ACTION_ALLOCATED && action != ACTION_SCAN &&
+        action != ACTION_TRACKED) {
+        return NVME_INVALID_FIELD | NVME_DNR;
+    }
+    size = le64_to_cpu(ns->id_ns.nsze);
+    if (slba >= size || blocks > size - slba) {
+        return NVME_LBA_RANGE | NVME_DNR;
+    }
+    status = nvme_check_mdts(n, len);
+    if (status) {
+        return status;
+    }
+    g_byte_array_append(out, (const guint8 *)&header, sizeof(header));
+    if (action == ACTION_ALLOCATED) {
+        header.condition = list_allocated(ns, slba, blocks ?: size - slba, len,
+                                          out);
+        header.descriptors = cpu_to_le32((out->len - sizeof(header)) /
+                                         sizeof(Descriptor));
+        memcpy(out->data, &header, sizeof(header));
+    }
+    return nvme_c2h(n, out->data, MIN(out->len, len), req);
+}
+
+GByteArray *flash_lba_status_log(void)
+{
+    /* bytes 3:0: the page's length; no namespace follows its head */
+    const guint8 page[16] = { sizeof(page) };
+
+    return g_byte_array_append(g_byte_array_new(), page, sizeof(page));
+}
