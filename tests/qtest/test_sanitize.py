@@ -142,15 +142,15 @@ class Sanitize(DriveTest):
             self.assertEqual(ns.simple(opcode, 0, 4 * KIB), Status.SANITIZE_IN_PROGRESS)
         self.assertEqual(ns.deallocate([(0, 4 * KIB)]), Status.SANITIZE_IN_PROGRESS)
         self.assertEqual(ns.flush(), Status.OK)
-        for opcode, cdw in (
+        for command, cdw in (
             (Admin.SANITIZE, (BLOCK_ERASE,)),
             (Admin.FORMAT, ()),
             (Admin.SELF_TEST, (1,)),
             (Admin.LBA_STATUS, (0, 0, 1, 2 << 24)),
             (DIRECTIVE_RECEIVE, (1023, 1)),
         ):
-            done = ctrl.command(opcode, 1, machine.alloc(PAGE), cdw)
-            self.assertEqual(done.status, Status.SANITIZE_IN_PROGRESS, hex(opcode))
+            done = ctrl.command(command, 1, machine.alloc(PAGE), cdw)
+            self.assertEqual(done.status, Status.SANITIZE_IN_PROGRESS, hex(command))
         for lid in (EFFECTS_LOG, SELF_TEST_LOG, 0xCA):
             self.assertEqual(ctrl.get_log(lid, 64)[0], Status.SANITIZE_IN_PROGRESS, hex(lid))
         for lid in (ERROR_LOG, SMART_LOG, LOG):
