@@ -436,14 +436,14 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error);
 bool scarp_is_ready(const ScarpDrive *drive);
 
 /*
- * Sanitizes a drive that has nothing under way (scarp_quiescent()) and no event:
- * every block that has pages is erased, each plane one block after the other.
- * What is in the write buffer is dropped. Afterwards nothing is mapped, and all
- * blocks are free, but for bad ones; wear, time, statistics, scheme and observer
- * go on. Returns the drive that the caller uses from now on; `drive` is freed.
- * Until it is ready (scarp_is_ready()) the new drive accepts commands, but
- * begins none. NULL, with *error set: something is under way, and nothing has
- * changed.
+ * Sanitizes a drive that has nothing under way (scarp_quiescent()) and no
+ * event: every block that has pages is erased, each plane one block after the
+ * other. What is in the write buffer is dropped. Afterwards nothing is mapped,
+ * and all blocks are free, but for bad ones; wear, time, statistics, scheme and
+ * observer go on. Returns the drive that the caller uses from now on; `drive`
+ * is freed. Until it is ready (scarp_is_ready()) the new drive accepts
+ * commands, but begins none. Returns NULL, with *error set, if something is
+ * under way; nothing has changed then.
  *
  * A power cut ends the erasing. The drive that comes up may then have data in
  * blocks that were not erased yet, so the caller sanitizes it again.
@@ -451,7 +451,7 @@ bool scarp_is_ready(const ScarpDrive *drive);
 ScarpDrive *scarp_sanitize(ScarpDrive *drive, GError **error);
 /* Returns how many blocks are still to be erased by scarp_sanitize(). */
 uint32_t scarp_sanitize_left(const ScarpDrive *drive);
-/* Returns the longest time of scarp_sanitize(): that of a drive full of pages. */
+/* Returns the longest time of scarp_sanitize(), with pages in every block. */
 int64_t scarp_sanitize_bound_ns(const ScarpDrive *drive);
 
 /* How a mapping by blocks reclaims a block (docs/mappings.md). */

@@ -92,7 +92,7 @@ typedef struct {
     uint64_t unsafe_shutdowns;
 } FlashPower;
 
-/* The present Sanitize, and the latest one; flash-sanitize.c uses this record. */
+/* The present Sanitize and the latest one; flash-sanitize.c uses the record. */
 typedef struct {
     bool runs;              /* one waits for commands under way, or erases */
     bool erases;

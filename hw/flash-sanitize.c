@@ -2,11 +2,11 @@
  * Scarp: Sanitize, by block erase
  *
  * A Sanitize erases the whole drive: a flash whose namespaces are all those of
- * one subsystem. From its start on hw/nvme refuses what Sanitize does not allow.
- * First the commands under way end, and the flash comes to rest. Then the engine
- * erases each block that has pages, in the drive's time. Neither a reset nor a
- * power cut ends a Sanitize: after a cut the flash recovers, and is erased from
- * the beginning.
+ * one subsystem. From the start of a Sanitize on, hw/nvme refuses what Sanitize
+ * does not allow. First the commands under way end, and the flash comes to
+ * rest. Then the engine erases each block that has pages, in the drive's time.
+ * Neither a reset nor a power cut ends a Sanitize: after a cut the flash
+ * recovers, and is erased from the beginning.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -32,7 +32,7 @@ typedef struct QEMU_PACKED {
     uint16_t progress; /* of 65536 */
     uint16_t status;
     uint32_t cdw10;    /* of the latest Sanitize */
-    /* in seconds: overwrite, block erase, crypto erase, then without deallocation */
+    /* estimates: overwrite, block erase, crypto erase; without deallocation */
     uint32_t seconds[6];
     uint8_t rsvd[480];
 } Log;

@@ -44,7 +44,7 @@ static GByteArray *log_of(const NvmeCtrl *n, uint8_t page, const char *text)
     return log;
 }
 
-/* Returns a JSON list with the statistics of each of the controller's flashes. */
+/* Returns a JSON list with the statistics of each flash of the subsystem. */
 static char *statistics(NvmeCtrl *n)
 {
     g_autoptr(GPtrArray) seen = g_ptr_array_new();

@@ -175,8 +175,8 @@ void nvme_flash_formatted(NvmeCtrl *n, NvmeNamespace *ns);
  */
 uint16_t nvme_flash_admin(NvmeCtrl *n, NvmeRequest *req);
 /*
- * Sends `len` bytes at most of log page lid, from byte `off` on. Returns Invalid
- * Field for a page that the drive does not have.
+ * Sends `len` bytes at most of log page lid, from byte `off` on. Returns
+ * Invalid Field for a page that the drive does not have.
  */
 uint16_t nvme_flash_get_log(NvmeCtrl *n, NvmeRequest *req, uint8_t lid,
                             uint64_t off, size_t len);

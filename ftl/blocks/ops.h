@@ -574,8 +574,9 @@ void scarp_blocks_set_static(ScarpDrive *drive);
  */
 void scarp_blocks_recover(ScarpDrive *drive);
 /*
- * Does the same for a drive that is to be sanitized, whose power has not failed:
- * each block with programmed pages becomes BLOCK_APART, whatever it contains.
+ * Does the same for a drive that is to be sanitized, whose power has not
+ * failed: each block with programmed pages becomes BLOCK_APART, whatever it
+ * contains.
  */
 void scarp_blocks_put_apart(ScarpDrive *drive);
 /*

@@ -47,7 +47,7 @@ bool change_is_due(const Change *change, uint64_t sent, int64_t event_ns,
  */
 bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
                  GError **error);
-/* Returns what a change without a scheme was: "power was cut", for a message. */
+/* Returns what a change without a scheme was, such as "power was cut". */
 const char *change_end(const Change *change);
 /*
  * Makes the change. Every event and command that comes before it has been
