@@ -34,7 +34,7 @@ typedef enum {
     SELF_TEST_SANITIZED = 0x9,   /* by a Sanitize */
 } FlashSelfTestResult;
 
-/* What the drive keeps for one controller. */
+/* State that the drive keeps for one controller. */
 struct NvmeFlashCtrl {
     FlashSelfTest *test; /* of the running test, and of the results */
     char *captured;      /* text of the telemetry log, or NULL */

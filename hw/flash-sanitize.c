@@ -220,7 +220,7 @@ void flash_sanitize_cut(NvmeFlash *flash)
     }
 }
 
-/* ---- What the host is told ----------------------------------------------- */
+/* ---- The log page, and commands that are allowed meanwhile --------------- */
 
 bool nvme_flash_allows(uint8_t opcode, uint32_t cdw10)
 {

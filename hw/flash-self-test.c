@@ -31,7 +31,7 @@ enum {
 #define EXTENDED_BYTES (128 * KiB)
 #define SHORT_BYTES (4 * KiB)
 #define SHORT_READS 64
-/* What an extended test reads in a minute at least, by Identify's word. */
+/* The least that an extended test reads in a minute, by Identify's word. */
 #define MINUTE_BYTES (60 * 100 * UINT64_C(1000000))
 
 typedef struct QEMU_PACKED {
@@ -245,7 +245,7 @@ uint16_t flash_self_test_command(FlashSelfTest *test, uint32_t nsid,
     }
 }
 
-/* ---- What ends a test, or makes it wait ---------------------------------- */
+/* ---- Ends and pauses of a test ------------------------------------------- */
 
 void flash_self_test_stop(FlashSelfTest *test, const NvmeNamespace *ns,
                           FlashSelfTestResult result)
@@ -275,7 +275,7 @@ void flash_self_test_resume(FlashSelfTest *test)
     }
 }
 
-/* ---- What the host is told ----------------------------------------------- */
+/* ---- Identify and the log page ------------------------------------------- */
 
 uint16_t flash_self_test_minutes(NvmeCtrl *n)
 {
