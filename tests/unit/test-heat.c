@@ -6,6 +6,7 @@
  */
 #include "helpers.h"
 
+#include <glib/gstdio.h>
 #include <math.h>
 
 /*
@@ -266,6 +267,34 @@ static void test_power_cut(void)
     rig_free(rig);
 }
 
+/* An image has no temperature: a drive that is loaded is as its ambient. */
+static void test_image(void)
+{
+    g_autofree char *folder = g_dir_make_tmp("scarp-heat-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "heat.img", NULL);
+    ScarpConfig config = { .image_path = path, .scheme = "baseline",
+                           .seed = 1 };
+    Rig *rig = rig_of(LIGHT);
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *loaded;
+    ScarpHeat heat;
+
+    read_for(rig, 700ll * MS);
+    g_assert_cmpuint(heat_now(rig).light_transitions, ==, 1);
+    g_assert_true(scarp_save(rig->drive, path, &error));
+    g_assert_no_error(error);
+    loaded = scarp_drive_new(&config, &error);
+    g_assert_no_error(error);
+    g_assert_true(scarp_heat(loaded, scarp_now_ns(loaded), &heat));
+    g_assert_cmpuint(heat.millicelsius, ==, AMBIENT * 1000);
+    g_assert_cmpuint(heat.light_celsius, ==, 35);
+    g_assert_cmpuint(heat.light_transitions, ==, 0);
+    scarp_drive_free(loaded);
+    rig_free(rig);
+    g_remove(path);
+    g_rmdir(folder);
+}
+
 /* ---- What is refused ---------------------------------------------------- */
 
 static void refused(const char *overrides, const char *says)
@@ -311,6 +340,7 @@ int main(int argc, char **argv)
     g_test_add_func("/heat/asked", test_asked);
     g_test_add_func("/heat/off", test_off);
     g_test_add_func("/heat/power-cut", test_power_cut);
+    g_test_add_func("/heat/image", test_image);
     g_test_add_func("/heat/refused", test_refused);
     return g_test_run();
 }
