@@ -402,6 +402,12 @@ def device() -> Outcome:
     return good, f"{text}# {wanted} with a deadline, others {deadlines}\n"
 
 
+def media() -> Outcome:
+    """Self-test, LBA status, Sanitize, telemetry and persistent events, as nvme-cli has them."""
+    drives = [vm.FlashDrive(description=DEVICE, age=900)]
+    return _plain_ktap(_run("media", "sh /scarp/media.sh\n", drives=drives, cpu_limit=400))
+
+
 def power(clock: str | None = None) -> Outcome:
     """The power of two drives fails under the kernel, again and again."""
     cuts = "geometry.blocks_per_plane=20,ftl.over_provisioning_permille=800,nand.power_cuts=1"
@@ -781,6 +787,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("kselftest in a kernel's source, where no drive is: skipped", kernel_tree),
     ("kselftest on drives in use: skipped", in_use),
     ("what a drive says of itself, and reads that are wanted soon", device),
+    ("self-test, allocated ranges, Sanitize, telemetry, persistent events", media),
     ("the power fails under the kernel", power),
     ("the power fails under the kernel, on the host's clock", lambda: power("realtime")),
     *probes.TESTS,
