@@ -8,7 +8,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 asan="-fsanitize=address,undefined -fno-sanitize-recover=all"
-flags="-std=gnu11 -g -O1 -Wall -Wextra -Werror -I$top/guest/array -I$top/guest/array/uring \
+flags="-std=gnu11 -g1 -O1 -Wall -Wextra -Werror -I$top/guest/array -I$top/guest/array/uring \
        -I$top/tests/array -I$top/ftl $(pkg-config --cflags glib-2.0)"
 options=$*
 # Seconds of processor time for one test, however busy the host.

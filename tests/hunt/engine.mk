@@ -7,10 +7,14 @@ TOP := $(abspath $(dir $(ENGINE_MK))../..)
 OUT ?= $(TOP)/build/hunt
 LIBRARIES := glib-2.0 zlib libzstd
 HUNT_WARNINGS := -Wall -Wextra -Werror
-HUNT_FLAGS := -std=gnu11 -g $(HUNT_WARNINGS) -fno-pie -MMD -MP -I$(TOP)/ftl -I$(TOP)/ftl/replay $(shell pkg-config --cflags $(LIBRARIES))
+# The lines that sanitizers' reports name; all that gdb can show (DEBUG=-g) takes a fifth longer.
+DEBUG := -g1
+HUNT_FLAGS := -std=gnu11 $(DEBUG) $(HUNT_WARNINGS) -fno-pie -MMD -MP -I$(TOP)/ftl -I$(TOP)/ftl/replay $(shell pkg-config --cflags $(LIBRARIES))
 SANITIZERS := -fsanitize=address,undefined
 SANITIZED := -O1 $(SANITIZERS) -fno-sanitize-recover=all -DSCARP_CHECKED
-LINKED := $(shell pkg-config --libs $(LIBRARIES)) -lm
+# gold, where there is one, links each of the unit tests' 75 programs in half the time.
+LINKER := $(if $(shell command -v ld.gold),-fuse-ld=gold)
+LINKED := $(LINKER) $(shell pkg-config --libs $(LIBRARIES)) -lm
 ENGINE := $(shell cd $(TOP) && find ftl -name '*.c' ! -path 'ftl/replay/*' ! -path 'ftl/rerun/*' ! -path 'ftl/cuts/*' ! -path 'ftl/why/*')
 
 # $(call listed,FILE,NAMES): FILE has these names, and is written only when they change.  What depends

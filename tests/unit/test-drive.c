@@ -134,7 +134,8 @@ static void test_random(gconstpointer scheme)
         g_test_message("seed %u: %s", seed, overrides);
         random_workload(&(Workload) {
             .scheme = scheme, .overrides = overrides, .seed = seed,
-            .commands = 1000, .age_permille = 900, .ops = "RRRWWWZDF" },
+            .commands = g_test_slow() ? 1000 : 600, .age_permille = 900,
+            .ops = "RRRWWWZDF" },
             &seen);
     }
     /* What was meant to be tried was tried. */

@@ -202,6 +202,8 @@ static void test_same_future(const void *scheme)
         "ftl.recovery=1",
     };
 
+    int n = g_test_slow() ? 400 : 200; /* of the commands of each part */
+
     for (size_t i = 0; i < G_N_ELEMENTS(drives); i++) {
         g_autofree char *path = new_path();
         g_autofree char *overrides = g_strconcat(drives[i], needed(scheme),
@@ -209,7 +211,7 @@ static void test_same_future(const void *scheme)
         ScarpDrive *a = drive_new(scheme, overrides, NULL), *b;
 
         age(a);
-        g_free(run(a, 7, 450));
+        g_free(run(a, 7, g_test_slow() ? 450 : 200));
         save(a, path);
         b = drive_new(scheme, overrides, path);
         g_unlink(path);
@@ -217,8 +219,8 @@ static void test_same_future(const void *scheme)
         g_assert_true(scarp_check(b, NULL));
         scarp_stats_reset(a);
         for (int part = 0; part < 2; part++) {
-            g_autofree char *of_a = run(a, part, 400);
-            g_autofree char *of_b = run(b, part, 400);
+            g_autofree char *of_a = run(a, part, n);
+            g_autofree char *of_b = run(b, part, n);
 
             g_assert_cmpstr(of_a, ==, of_b);
         }
@@ -242,9 +244,11 @@ static char *saved(const char *overrides)
 }
 
 /* What else a drive has to keep. */
-static const struct {
+typedef struct {
     const char *name, *overrides;
-} kept[] = {
+} Kept;
+
+static const Kept kept[] = {
     { "demand", TINY ",ftl.mapping=demand,ftl.map_cache_bytes=1024,"
       "geometry.page_bytes=1024,controller.buffer_bytes=8192,ftl.streams=2,"
       "gc.wear_spread_erases=3" },
@@ -259,19 +263,24 @@ static const struct {
       "gc.wear_spread_erases=3,nand.endurance_erases=60" },
 };
 
-/* Every preset and every single choice that the drive takes. */
-static GPtrArray *taken(const char *overrides, const char *image)
+/*
+ * Presets and single choices that the drive takes: every step-th of all, from
+ * the first one on.  With `-m slow` step is less.
+ */
+static GPtrArray *taken(const char *overrides, const char *image,
+                        unsigned first, unsigned step)
 {
     GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *text = scarp_schemes_text();
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    unsigned seen = 0;
 
     for (char **line = lines; *line; line++) {
         char *colon = strchr(*line, ':');
         g_autoptr(GError) error = NULL;
         ScarpDrive *drive;
 
-        if (!colon || **line == ' ') {
+        if (!colon || **line == ' ' || seen++ % step != first % step) {
             continue;
         }
         *colon = '\0';
@@ -288,10 +297,12 @@ static GPtrArray *taken(const char *overrides, const char *image)
 
 static void test_kept_future(gconstpointer data)
 {
-    const char *overrides = data;
-    g_autoptr(GPtrArray) schemes = taken(overrides, NULL);
+    unsigned number = (const Kept *)data - kept;
+    unsigned step = g_test_slow() ? 1 : 3;
+    const char *overrides = kept[number].overrides;
+    g_autoptr(GPtrArray) schemes = taken(overrides, NULL, number, step);
 
-    g_assert_cmpuint(schemes->len, >, 8);
+    g_assert_cmpuint(schemes->len, >, 8 / step);
     for (unsigned i = 0; i < schemes->len; i++) {
         g_autofree char *path = new_path(), *of_a = NULL, *of_b = NULL;
         ScarpDrive *a = drive_new(schemes->pdata[i], overrides, NULL), *b;
@@ -324,12 +335,13 @@ static void test_other_keys(gconstpointer data)
     };
     const char *overrides = data;
     g_autofree char *path = saved(overrides);
+    unsigned step = g_test_slow() ? 3 : G_N_ELEMENTS(others);
 
     for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
         g_autofree char *keys = g_strconcat(overrides, others[i], NULL);
-        g_autoptr(GPtrArray) schemes = taken(keys, path);
+        g_autoptr(GPtrArray) schemes = taken(keys, path, i, step);
 
-        for (unsigned k = i % 3; k < schemes->len; k += 3) {
+        for (unsigned k = 0; k < schemes->len; k++) {
             ScarpDrive *drive = drive_new(schemes->pdata[k], keys, path);
 
             g_test_message("%s, %s", (char *)schemes->pdata[k], keys);
@@ -545,16 +557,17 @@ static void test_not_at_rest(void)
     scarp_drive_free(drive);
 }
 
-/* Each bit of the file matters, and each byte. */
+/* Each byte of the header matters, and any byte behind it. */
 static void test_damage(void)
 {
     g_autofree char *path = saved("geometry.blocks_per_plane=32,"
                                   "geometry.page_bytes=512");
     g_autofree char *bytes = NULL;
+    gint32 far = g_test_slow() ? 400 : 2000; /* between bytes past the header */
     gsize n;
 
     g_assert_true(g_file_get_contents(path, &bytes, &n, NULL));
-    for (gsize i = 0; i < n; i += i < 600 ? 1 : g_test_rand_int_range(1, 400)) {
+    for (gsize i = 0; i < n; i += i < 600 ? 1 : g_test_rand_int_range(1, far)) {
         bytes[i] ^= 1 << i % 8;
         put(path, bytes, n);
         refused("geometry.blocks_per_plane=32,geometry.page_bytes=512", path,
@@ -562,7 +575,7 @@ static void test_damage(void)
                                                      : "damaged");
         bytes[i] ^= 1 << i % 8;
     }
-    for (gsize i = 0; i < n; i += i < 600 ? 1 : g_test_rand_int_range(1, 900)) {
+    for (gsize i = 0; i < n; i += i < 600 ? 1 : g_test_rand_int_range(1, far)) {
         put(path, bytes, i);
         refused("geometry.blocks_per_plane=32,geometry.page_bytes=512", path,
                 i < 40 ? "not a drive image" : "damaged: has");
@@ -875,7 +888,7 @@ int main(int argc, char **argv)
         g_autofree char *other = g_strconcat("/image/other-keys/",
                                              kept[i].name, NULL);
 
-        g_test_add_data_func(same, kept[i].overrides, test_kept_future);
+        g_test_add_data_func(same, &kept[i], test_kept_future);
         g_test_add_data_func(other, kept[i].overrides, test_other_keys);
     }
     g_test_add_func("/image/other-class", test_other_class);

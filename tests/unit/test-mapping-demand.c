@@ -584,7 +584,7 @@ static void test_random(gconstpointer scheme)
         g_test_message("seed %u: %s", seed, overrides);
         random_workload(&(Workload) {
             .scheme = scheme, .overrides = overrides, .seed = seed,
-            .commands = 600, .age_permille = 900,
+            .commands = g_test_slow() ? 600 : 300, .age_permille = 900,
             .ops = seed % 4 ? "RRRWWWZDF" : "RRWWWWWDDF" }, &seen);
     }
     g_assert_cmpuint(seen.gc_runs, >, 0);

@@ -60,6 +60,12 @@ static const char *const on_mappings[] = {
     "hios-2+multi-plane", "hios-2+copyback",
 };
 
+/* Every check is made after every event: `-m slow` has twice as many. */
+static unsigned usual(unsigned commands)
+{
+    return g_test_slow() ? commands : commands / 2;
+}
+
 static bool is_striped(const char *scheme)
 {
     return strstr(scheme, "ttflash") || strstr(scheme, "rotating") ||
@@ -82,7 +88,8 @@ static void test_drive(const char *scheme, bool striped)
             g_test_message("%s: %s", conditions[i].name, overrides);
             random_workload(&(Workload) {
                 .scheme = scheme, .overrides = overrides, .seed = i + 1,
-                .commands = 400, .age_permille = conditions[i].age_permille,
+                .commands = usual(400),
+                .age_permille = conditions[i].age_permille,
                 .ops = conditions[i].ops,
                 .namespaces = conditions[i].namespaces }, &seen);
             g_assert_cmpuint(seen.gc_runs, >, 0);
@@ -125,8 +132,8 @@ static void test_host_queue(gconstpointer data)
 
         random_workload(&(Workload) {
             .scheme = scheme, .overrides = overrides, .seed = 3,
-            .commands = 600, .age_permille = 900, .ops = "RRRWWWWZDF" },
-            &seen);
+            .commands = usual(600), .age_permille = 900,
+            .ops = "RRRWWWWZDF" }, &seen);
         g_assert_cmpuint(seen.gc_runs, >, 0);
         g_assert_true((seen.gc_segments > 0) == !!strstr(scheme, "hios"));
         /* No two of these commands are of one page at a time. */
@@ -203,7 +210,8 @@ static void test_mapping(gconstpointer data)
             g_test_message("%s: %s", conditions[i].name, overrides);
             random_workload(&(Workload) {
                 .scheme = words[0], .overrides = overrides, .seed = i + 1,
-                .commands = 300, .age_permille = conditions[i].age_permille,
+                .commands = usual(300),
+                .age_permille = conditions[i].age_permille,
                 .ops = conditions[i].ops,
                 .namespaces = conditions[i].namespaces }, &seen);
             g_assert_cmpuint(seen.switch_merges + seen.partial_merges +

@@ -206,7 +206,7 @@ static void test_near_limit_slc(gconstpointer data)
     const char *scheme = data;
     unsigned tried = 0;
 
-    for (guint32 seed = 1; seed <= (g_test_slow() ? 300 : 24); seed++) {
+    for (guint32 seed = 1; seed <= (g_test_slow() ? 300 : 16); seed++) {
         g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
         g_autoptr(GString) text = g_string_new(NULL);
         unsigned permille;

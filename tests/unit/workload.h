@@ -56,6 +56,15 @@ typedef struct {
     bool busy;
 } Slot;
 
+/* Whole sectors of noise: g_rand_int() for each byte took a third of a test. */
+static inline void fill(unsigned char *data, uint64_t length, uint64_t noise)
+{
+    for (uint64_t i = 0; i < length; i += sizeof(noise)) {
+        noise = noise * 6364136223846793005ull + 1442695040888963407ull;
+        memcpy(data + i, &noise, sizeof(noise));
+    }
+}
+
 /* A command on sectors that no other command touches; false: they are taken. */
 static inline bool random_command(const Workload *w, GRand *rand, Slot *slot,
                                   uint64_t pages, const bool *locked)
@@ -107,9 +116,7 @@ static inline bool random_command(const Workload *w, GRand *rand, Slot *slot,
     cmd->fua = g_rand_int_range(rand, 0, 4) == 0;
     cmd->stream = g_rand_int_range(rand, 0, 9);
     cmd->opaque = slot;
-    for (uint64_t i = 0; i < length; i++) {
-        slot->data[i] = g_rand_int(rand);
-    }
+    fill(slot->data, length, g_rand_int(rand));
     return true;
 }
 

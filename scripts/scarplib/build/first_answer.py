@@ -39,11 +39,11 @@ rule link
 """
 
 
-def _ninja_file(name: str, code: list[Path]) -> str:
+def _ninja_file(name: str, code: list[Path], more: tuple[str, ...]) -> str:
     objects = {f"ftl/{path.as_posix()}": f"objects/{path.as_posix()}.o" for path in code}
     lines = [f"build {made}: compile {source}" for source, made in objects.items()]
     lines.append(f"build {name}: link {' '.join(objects.values())}")
-    compile_flags = " ".join((*_FLAGS, *flags("--cflags", LIBRARIES)))
+    compile_flags = " ".join((*_FLAGS, *more, *flags("--cflags", LIBRARIES)))
     rules = _RULES.format(flags=compile_flags, libraries=" ".join(flags("--libs", LIBRARIES)))
     return rules + "\n".join(lines) + "\n"
 
@@ -77,8 +77,13 @@ def _synchronise(engine: Path, mirror: Path, files: list[Path]) -> None:
         copy.write_bytes(data)
 
 
-def _build(work: Path, name: str, engine: Path, found: list[Path]) -> Path:
-    """The program, in the folder of its objects."""
+def build(
+    work: Path, name: str, engine: Path, found: list[Path], more: tuple[str, ...] = ()
+) -> Path:
+    """The program, in the folder of its objects, which the caller has locked.
+
+    `more` flags of the compiler follow the usual ones.
+    """
     files = [path.relative_to(engine) for path in found]
     around, listing = _surroundings(files), work / "build.ninja"
     noted = work / "surroundings"
@@ -87,7 +92,7 @@ def _build(work: Path, name: str, engine: Path, found: list[Path]) -> Path:
         work.mkdir(parents=True)
         noted.write_text(around)
     _synchronise(engine, work / "ftl", files)
-    listing.write_text(_ninja_file(name, [path for path in files if path.suffix == ".c"]))
+    listing.write_text(_ninja_file(name, [x for x in files if x.suffix == ".c"], more))
     done = subprocess.run(
         ["ninja", "-C", str(work), name], capture_output=True, text=True, check=False
     )
@@ -112,7 +117,7 @@ def first_program(folder: str, name: str, found: list[Path], engine: Path = ENGI
     ensure_packages(_PACKAGES)
     with locked(f"{folder}-first"), step(f"building {name} for a first answer"):
         if not first.is_file():
-            made = _build(cache_dir() / f"{folder}-objects", name, engine, found)
+            made = build(cache_dir() / f"{folder}-objects", name, engine, found)
             check_unchanged(name, key, program_key(found))
             first.parent.mkdir(parents=True, exist_ok=True)
             fresh = first.with_suffix(".new")
