@@ -511,9 +511,10 @@ void scarp_peek(const ScarpDrive *drive, uint64_t offset_bytes,
 /*
  * Checks every invariant of the tables, in time linear in the drive's size:
  * valid + invalid + free = all, the forward and reverse map agree, each bucket
- * has its blocks. Checked builds (SCARP_CHECKED) do this after every event, and
- * after one event in seven once 2^24 units have been checked. Returns false,
- * with *error set, if the engine has a fault; the line names the table.
+ * has its blocks. Checked builds (SCARP_CHECKED) call this after every event
+ * until they have checked 2^24 units in total, and from then on after every
+ * seventh event. Returns false if an invariant is broken; the message in *error
+ * then names the table.
  */
 bool scarp_check(const ScarpDrive *drive, GError **error);
 

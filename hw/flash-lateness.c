@@ -1,5 +1,6 @@
 /*
- * Scarp: lateness of completions on the host's clock
+ * Scarp: measures how much later than the model says each command completes,
+ * in nanoseconds of the host's clock, for drives that run on real time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -192,9 +192,10 @@ bool nvme_flash_timed(NvmeFlash *flash);
 /* Returns the time of the clock that stamps use. */
 int64_t nvme_flash_clock_ns(void);
 /*
- * Sets the arrival time of the commands that are submitted from here on. 0 ends
- * this: hw/nvme has started the submission-queue entry that arrived. A command
- * without such an entry arrives when it is submitted.
+ * Sets the arrival time, in nanoseconds of the clock that stamps use, of each
+ * command that is submitted from now on. hw/nvme sets it before it starts a
+ * submission-queue entry, and sets 0 afterwards. While it is 0, a command
+ * arrives at the time at which it is submitted: the device itself made it.
  */
 void nvme_flash_arrival(int64_t ns);
 /*

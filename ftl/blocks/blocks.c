@@ -170,10 +170,10 @@ void scarp_translation_insert(ScarpDrive *drive, uint32_t index)
                            plane->n_map_full++] = index;
     scarp_block_record(drive, index)->state = BLOCK_TRANSLATION;
     /*
-     * A full block of translation units may make a collection of such blocks
-     * due. So the die is marked as having opened a block, which lets the
-     * trigger policy look at it. For other blocks, take() of write_points.c
-     * marks the die.
+     * With one more full block of translation units, a collection of such
+     * blocks may be due. The trigger policy looks only at dies that are marked
+     * as having opened a block, so this die is marked. For other blocks, take()
+     * of write_points.c marks the die.
      */
     scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
 }

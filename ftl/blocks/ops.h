@@ -137,7 +137,7 @@ static inline uint32_t scarp_plane_translation_units(const ScarpDrive *drive)
 }
 
 /*
- * Returns the greatest number of valid units in the plane at which one of its
+ * Returns how many valid units the plane may hold so that at least one of its
  * full blocks is sure to be worth collecting. With more valid units, every full
  * block might have too few invalid ones (geo.gain_units), and the host would
  * wait for ever. core/spare.c explains the numbers.

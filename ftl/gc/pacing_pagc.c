@@ -8,10 +8,10 @@
 #include "gc/internal.h"
 
 /*
- * A collection of translation units starts no collection in the die's other
- * planes. Such a collection would relocate data, and so change mapping entries.
- * These changes would make the next collection of translation units due,
- * without end.
+ * Starts a collection in each plane of the die when one plane's is due. A plane
+ * whose block of translation units is due is collected alone: in the other
+ * planes data would move, their mapping entries would change, and so the next
+ * block of translation units would be due, for ever.
  */
 static void check(ScarpDrive *drive, uint32_t die)
 {

@@ -232,7 +232,10 @@ static void timer(ScarpDrive *drive)
                           ->wait_until_ns);
 }
 
-/* Lets the first batch begin now, even on a drive that has run for long. */
+/*
+ * Lets the first batch of commands begin at once: its time is the drive's time,
+ * not 0, as a running drive can be given this policy.
+ */
 static bool init(ScarpDrive *drive, ScarpScheme *scheme,
                  GError **error G_GNUC_UNUSED)
 {

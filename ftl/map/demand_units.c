@@ -495,8 +495,9 @@ static void put_contents(ScarpDrive *drive, uint32_t tu)
 }
 
 /*
- * Writes all translation units to flash in zero time, in the order of their
- * numbers, each to its own plane.
+ * Called when the drive has been aged: writes all translation units to flash in
+ * zero time, in the order of their numbers, each to the plane that plane_of()
+ * gives for its number.
  */
 void scarp_map_aged(ScarpDrive *drive)
 {

@@ -24,13 +24,14 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 #endif
 
 /*
- * True when reads must not suspend the running command. So many reads have gone
- * before it, or before a program or copy that waits at the die, that the limit
- * is reached (PASS_READS).
+ * True when as many reads as the limit PASS_READS allows have overtaken the
+ * running command, or a program or copy that waits at the die. No further read
+ * may then suspend the running command.
  *
- * When the die is free, scarp_flow_who_is_owed() decides the same with three
- * differences. A program without a free page counts only if nobody else waits.
- * Pads count as well. With controller.reads_first=0 programs do not count.
+ * scarp_flow_who_is_owed() applies this limit when the die is free, but it
+ * protects a program that has no free page to write to only if no other command
+ * waits, it also protects pads (programs of pages without data), and with
+ * controller.reads_first=0 it protects no program.
  */
 static bool reads_have_gone(const ScarpDrive *drive, uint32_t index)
 {

@@ -1,7 +1,8 @@
 /*
- * Programs that wait for the other pages of their cells (ftl.paired_pages=pad).
- * A later program of the same cells could still destroy their pages. So a
- * program counts as ended only when its cells are full.
+ * Page programs that wait until all pages of their cells are programmed
+ * (ftl.paired_pages=pad). If the power fails during a later program of the same
+ * cells, the earlier pages of these cells are lost. So a page program counts as
+ * ended only when no later program of its cells is to come.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
