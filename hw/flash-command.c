@@ -422,8 +422,9 @@ void flash_cmds_forget(NvmeFlash *flash)
 }
 
 /*
- * Ends a command after its guest has gone, without a report to its owner. The
- * AIOCB stays, because a reset may yet cancel it.
+ * Ends a command that the drive completes while it is drained. The completion
+ * is not reported to hw/nvme, as the guest no longer runs. The command's AIOCB
+ * is kept, because a later reset may still cancel the AIOCB.
  */
 static void end_untold(NvmeFlash *flash, FlashCmd *cmd)
 {

@@ -20,7 +20,8 @@ typedef struct {
 } CutsLook;
 
 /*
- * Fills *look from a drive that has recovered. The host submits nothing more.
+ * Fills *look from a drive that has recovered. The caller submits no host
+ * command after this call.
  */
 void cuts_look(CutsDrive *d, CutsLook *look);
 void cuts_look_clear(CutsLook *look);

@@ -233,8 +233,8 @@ static void retire_log(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
 }
 
 /*
- * Adds to `mend` the copies of all pages of the logical block `group` to a new
- * data block, and the erases of its old blocks.
+ * Plans the merge of the logical block `group`: adds to `mend` the operations
+ * that copy all its pages to a new data block, and then erase its old blocks.
  */
 static void merge(ScarpDrive *drive, uint32_t p, ScarpMend *mend,
                   uint32_t group)

@@ -196,8 +196,9 @@ static bool rivals(const Look *chosen, const Look *other)
         return false;
     }
     /*
-     * A rival in bytes must have whole sectors. If the chosen format is in
-     * bytes because its lengths are too large for sectors, it has no rival.
+     * If `other` counts in bytes, it is a rival only if all its values are
+     * multiples of a sector. If `chosen` counts in bytes, and its lengths would
+     * be too large as numbers of sectors, `other` is no rival.
      */
     if (!strcmp(other->format->name, "heimdall")) {
         return !other->odd_sectors;

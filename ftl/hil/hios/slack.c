@@ -3,10 +3,11 @@
  *
  *     slack = deadline - now - (GC + pending + own time)
  *
- * The pending work is the work that the command's die already has: the running
- * command, commands that wait there (programs do not delay a read), GC's
- * grants, and programs whose data is on its way. Each flash command is assumed
- * to take as long as on the slowest page.
+ * GC is the time for which collections may run on the command's die, according
+ * to scarp_gc_granted_ns(). Pending is the other work that the die already has:
+ * the running command, commands that wait there (programs do not delay a read),
+ * and programs whose data is on its way. Each flash command is assumed to take
+ * as long as on the slowest page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
