@@ -25,7 +25,10 @@ void scarp_flow_admit(ScarpDrive *drive)
     }
 }
 
-/* Begins cmd, which has entered the device. The data of a write has arrived. */
+/*
+ * Begins to execute cmd, which has entered the device. If cmd is a write, its
+ * data must have arrived.
+ */
 static void carry_out(ScarpDrive *drive, ScarpCmd *cmd)
 {
     cmd->units_left = 1;

@@ -6,7 +6,8 @@
 #include "flow/internal.h"
 
 /*
- * Begins a command that was chosen, together with the mates that can join it.
+ * Begins a command that was chosen, together with commands of the die's other
+ * planes that can join it (mates).
  */
 static void begin(ScarpDrive *drive, uint32_t die, ScarpFlashCmd *lead)
 {
@@ -48,8 +49,8 @@ static void try_behind(ScarpDrive *drive, uint32_t die)
         return;
     }
     /*
-     * A read that is picked may end at once. Its observers must hear of earlier
-     * phases first.
+     * A read that is picked may end at once. Observers must hear of earlier
+     * phases before they hear of that end.
      */
     scarp_flow_tell_phases(drive);
     cmd = scarp_flow_pick(drive, die, pick);
@@ -102,7 +103,7 @@ void scarp_flow_die_event(ScarpDrive *drive, uint32_t die)
         step(drive, die, what);
         return;
     }
-    /* the lines below free the commands that observers see */
+    /* observers must see the phases before the lines below free the commands */
     scarp_flow_tell_phases(drive);
     for (; ended; ended = mate) {
         mate = scarp_flash_unlink_mate(ended);

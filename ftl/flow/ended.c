@@ -1,6 +1,6 @@
 /*
- * Flash commands that have ended: tells their owners, and goes on with commands
- * that waited for their end.
+ * Flash commands that have ended: tells their owners, and lets host commands go
+ * on that waited for these ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -5,18 +5,21 @@
  * calls a higher one: flow passes results of a lower directory on to a higher
  * one.
  *
- * run.c         the events of a drive, in order command.c     commands: what
- * begins when a command enters the device read.c        host reads: split,
- * retried when a unit has moved, ended ended.c       flash commands that have
- * ended, by their owners mapped.c      reads and units that waited for an entry
- * of the mapping die.c         a die's events, and what the die does next
- * waiting.c     who waits at a die, and who is owed the next turn pick.c
- * which of the waiting flash commands runs next take.c        how a flash
- * command leaves its queue redirect.c    programs whose plane will never have a
- * page for them multiplane*.c which commands run together as a multi-plane
- * command observe.c     phases of flash commands, for observers pairs.c
- * programs that wait for the other pages of their cells cut.c         what is
- * in the cells when power fails
+ *     run.c         the events of a drive, in order
+ *     command.c     what begins when a command enters the device
+ *     read.c        host reads: split, retried when a unit has moved, ended
+ *     ended.c       flash commands that have ended, by their owners
+ *     mapped.c      reads and units that waited for an entry of the mapping
+ *     die.c         a die's events, and what the die does next
+ *     waiting.c     who waits at a die, and who is owed the next turn
+ *     pick.c        which of the waiting flash commands runs next
+ *     take.c        how a flash command leaves its queue
+ *     redirect.c    programs whose plane will never have a page for them
+ *     multiplane*.c which commands run together as a multi-plane command
+ *     observe.c     phases of flash commands, for observers
+ *     pairs.c       programs that wait for the other pages of their cells
+ *     cut.c         what is in the cells when power fails
+ *     cut_marks.c   rare states that a power cut meets, in checked builds
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -103,15 +106,18 @@ typedef struct {
     const ScarpFlashCmd *read;
     /* the oldest program with a page: the host's, or of translation units */
     const ScarpFlashCmd *program;
-    /* the oldest program that has no page, or whose pad has no page */
+    /* the oldest program that lacks a free page, for itself or for its pad */
     const ScarpFlashCmd *pageless;
-    /* GC's oldest command, if a copy for another die's collection waits */
+    /* GC's oldest command, if a guest (nand/ops.h) waits; otherwise NULL */
     const ScarpFlashCmd *copy;
-    const ScarpFlashCmd *pad;  /* a program whose cells only a pad can fill */
+    const ScarpFlashCmd *pad;  /* the oldest program that needs a pad now */
     const ScarpFlashCmd *suspended;
 } ScarpWaiting;
 
-/* True with ftl.paired_pages=pad: a program ends when its cells are full. */
+/*
+ * True if a program of the host ends only when all pages of its cells are
+ * programmed (ftl.paired_pages=pad).
+ */
 static inline bool scarp_flow_pairs(const ScarpDrive *drive)
 {
     return G_UNLIKELY(drive->desc.paired_pages == PAIRED_PAD);
@@ -152,11 +158,11 @@ static inline bool scarp_flow_anyone_waits(const ScarpDrive *drive,
 }
 
 /*
- * Returns the waiter that a read goes before when it starts: the oldest of the
- * suspended command, the copy, the pad and, with controller.reads_first, the
- * program with a page. Only if none of these waits, the oldest program without
- * a page is that waiter. Otherwise the pacing's turn() (policy.h) must see to
- * it that such a program gets a page. NULL: nobody waits.
+ * Returns the waiter that is passed over if a read starts now. That is the
+ * oldest of w->suspended, w->copy, w->pad and, with controller.reads_first,
+ * w->program. If all of these are NULL, it is w->pageless. Otherwise
+ * w->pageless does not count as passed over, because the pacing's turn()
+ * (policy.h) must see to it that it gets a page. NULL: reads pass nobody.
  */
 const ScarpFlashCmd *scarp_flow_behind_reads(const ScarpDrive *drive,
                                              const ScarpWaiting *w);
@@ -177,8 +183,9 @@ bool scarp_flow_owes_page(const ScarpDrive *drive, uint32_t die,
 /* True when no program or pad that can run is older than the oldest read. */
 bool scarp_flow_read_is_oldest(const ScarpWaiting *w);
 /*
- * True when a read goes next: before the command that reads have suspended, and
- * before all programs and pads that can run.
+ * True when a read waits, and goes before the host's other commands: always
+ * with controller.reads_first or while a command is suspended, otherwise if no
+ * program or pad that can run is older than the read.
  */
 static inline bool scarp_flow_read_is_next(const ScarpDrive *drive,
                                            const ScarpWaiting *w)
@@ -187,9 +194,10 @@ static inline bool scarp_flow_read_is_next(const ScarpDrive *drive,
                        scarp_flow_read_is_oldest(w));
 }
 /*
- * True when a pad goes next, for one of three reasons: no program has a page,
- * programs have gone before the pad as often as the limit allows, or reads have
- * done so. `owed` is the result of scarp_flow_who_is_owed().
+ * True when w->pad waits for a pad, and the pad goes before w->program, for one
+ * of three reasons: no program has a page, programs have gone before the pad as
+ * often as the limit allows, or reads have. `owed` is the result of
+ * scarp_flow_who_is_owed().
  */
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
                             const ScarpWaiting *w, const ScarpFlashCmd *owed);
@@ -201,9 +209,10 @@ typedef enum { PICK_ANY, PICK_READ, PICK_PROGRAM } ScarpPick;
  */
 ScarpFlashCmd *scarp_flow_pick(ScarpDrive *drive, uint32_t die, ScarpPick pick);
 /*
- * Takes the oldest read whose units are still where the read expects them. A
- * read whose units have moved is queued elsewhere instead, and *w is updated.
- * Called only when a read goes next; NULL: after such a move no read goes next.
+ * Takes the oldest read whose units are still where the read expects them. An
+ * older read whose units have moved is queued elsewhere or ended, and *w is
+ * updated. The caller must have found scarp_flow_read_is_next() true. NULL: no
+ * such read is left, or another command goes before the next read.
  */
 ScarpFlashCmd *scarp_flow_take_read(ScarpDrive *drive, uint32_t die,
                                     ScarpWaiting *w);
@@ -228,7 +237,10 @@ ScarpFlashCmd *scarp_flow_take_recovery(ScarpDrive *drive, uint32_t die,
  */
 void scarp_flow_take_mates(ScarpDrive *drive, uint32_t die,
                            ScarpFlashCmd *lead);
-/* Gives a page to a program of the host that was taken from its queue. */
+/*
+ * Gives a page to a program, of host data or of translation units, that was
+ * taken from its queue.
+ */
 void scarp_flow_place_program(ScarpDrive *drive, ScarpFlashCmd *cmd);
 
 /* ---- pairs.c: ftl.paired_pages=pad -------------------------------------- */
@@ -245,9 +257,10 @@ ScarpFlashCmd *scarp_flow_pair_ended(ScarpDrive *drive, ScarpFlashCmd *program);
  */
 ScarpFlashCmd *scarp_flow_pad(ScarpDrive *drive, uint32_t die);
 /*
- * Returns the die's oldest program whose cells only a pad can fill, and for
- * whose units a command or flush waits; or NULL. With `page`, programs count
- * only if their plane has a page for the pad.
+ * Returns the die's oldest program that needs a pad now: some pages of its
+ * cells are still free, and a command or flush waits for its units. NULL: no
+ * program needs a pad. With `page`, programs count only if their plane has a
+ * free page for the pad.
  */
 const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
                                         bool page);
@@ -272,9 +285,9 @@ void scarp_flow_mark_cut(const ScarpDrive *drive);
 #endif
 
 /*
- * Ends all programs that wait for the other pages of their cells (ended.c).
- * Called only when the buffer is empty: these programs then carry no unit that
- * a later program of their cells could destroy.
+ * Ends all programs that wait for the other pages of their cells (ended.c). The
+ * caller must make sure that the write buffer is empty. The programs then carry
+ * no unit that a later program of their cells could destroy.
  */
 void scarp_flow_commit_unpaired(ScarpDrive *drive);
 

@@ -25,8 +25,9 @@ static bool is_slc(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
 }
 
 /*
- * True when both commands address blocks of one mode. Called for reads and
- * erases: planes of a die can work together in one mode only.
+ * True when both commands address blocks of one mode. Planes of a die can work
+ * together in one mode only. This function serves only reads and erases,
+ * because a program has no block yet.
  */
 static bool same_mode(const ScarpDrive *drive, const ScarpFlashCmd *lead,
                       const ScarpFlashCmd *mate)
@@ -72,8 +73,8 @@ static ScarpFlashCmd *take_read(ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * For a mapping that places pages itself: true when the page that `mate` will
- * program has the offset `page` in its block.
+ * For a mapping that chooses the page of each program: true when the page that
+ * `mate` will program has the offset `page` in its block.
  */
 static bool same_mapped_offset(const ScarpDrive *drive, uint32_t p,
                                uint32_t page, const ScarpFlashCmd *mate)

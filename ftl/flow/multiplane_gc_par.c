@@ -12,8 +12,8 @@
  * a GC program without a mate to the ordinary active block. In the second
  * block, a program without a mate would advance the write point of its own
  * plane only, so that later programs there would find no mate at the same
- * offset (the paper's figure 6c). Where write points differ, host programs
- * without a mate go to the second block that lags.
+ * offset (the paper's figure 6c). A second block whose write point lags behind
+ * catches up with host programs that have no mate.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -53,8 +53,8 @@ static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *program)
 /*
  * True when a pad should fill the program's cells: commands or flushes wait for
  * the program's units, or for the buffer as a whole (scarp_buffer_presses()),
- * and no later program of these cells has begun. Nothing waits for a pad, which
- * has no units.
+ * and some pages of these cells are still free. False if the program is itself
+ * a pad: a pad has no units, so nothing waits for it.
  */
 static bool is_pressed(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {

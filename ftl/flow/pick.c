@@ -4,10 +4,11 @@
  * commands, reads go before programs (with controller.reads_first=0 the oldest
  * command goes first).
  *
- * A waiter that reads have gone before as often as they may is owed the next
- * turn (turns/ops.h). A program or a pad then goes before the reads. A program
- * without a page needs a collection, and a copy for another die's collection is
- * GC's: for these two, GC's command goes next.
+ * If reads have gone before a waiter as often as the limit allows, this waiter
+ * is owed the next turn (turns/ops.h). A program with a page, or a pad, then
+ * goes before the reads. If the waiter is a program without a page, GC's next
+ * command goes, because only a collection can free a page. GC's next command
+ * also goes if the waiter is a program of another die's collection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,7 +24,7 @@ typedef enum {
  * Starts collections that are due, unless `pick` is PICK_READ. With
  * gc.after_reads no collection starts while a read is next and nobody is owed a
  * turn; *after_reads is then true. Returns false if no command may be loaded
- * behind the running one, because a collection has to follow it.
+ * behind the running one, because a collection must begin first.
  */
 static bool start_due(ScarpDrive *drive, uint32_t die, ScarpPick pick,
                       bool *after_reads)
@@ -140,7 +141,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
         scarp_flow_who_waits(drive, die, &w);
         owed = scarp_flow_who_is_owed(drive, die, &w);
         if (owed && pick == PICK_READ) {
-            return CHOICE_MADE; /* no read is sensed behind the current one */
+            return CHOICE_MADE; /* the waiter goes first: sense no read */
         }
         if (pick == PICK_ANY && scarp_flow_owes_page(drive, die, &w, owed) &&
             scarp_flow_redirect(drive, die)) {

@@ -35,15 +35,15 @@ static bool has_room(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Returns the plane with the fewest units, present and coming, of the planes
- * with room; or SCARP_NONE. `head` is a program that waits in a stuck plane
- * (is_stuck()).
+ * Returns the plane with the fewest units, including those on their way to it,
+ * among the planes with room (has_room()); or SCARP_NONE. `head` is a program
+ * that waits in a stuck plane (is_stuck()).
  *
- * A plane with room is stuck, too, while most of its free blocks are promised
- * to copies from other planes. The copies will be programmed, so a program may
- * wait in such a plane. A program leaves such a plane only for a plane that is
- * not stuck: otherwise it would go back and forth between two stuck planes for
- * ever.
+ * A plane with room can be stuck, too, while most of its free blocks are
+ * reserved for copies from other planes. Such a state ends when the copies are
+ * programmed, so a program may go to such a plane and wait there. But it leaves
+ * such a plane only for a plane that is not stuck. Otherwise it could go back
+ * and forth between two stuck planes for ever.
  */
 static uint32_t elsewhere(const ScarpDrive *drive, const ScarpFlashCmd *head)
 {
