@@ -61,7 +61,8 @@ void scarp_suspend(ScarpDrive *drive, uint32_t die);
 
 /*
  * Remembers for observers that `cmd`, a command of `group`, was in `phase` from
- * begin_ns to end_ns. Called only if an observer wants phases.
+ * begin_ns to end_ns. The caller must check first that an observer wants phases
+ * (ScarpNand.seen).
  */
 void scarp_see_phase(ScarpDrive *drive, const ScarpFlashCmd *group,
                      const ScarpFlashCmd *cmd, ScarpFlashPhase phase,

@@ -111,8 +111,8 @@ static inline void scarp_flash_set_aligned(ScarpFlashCmd *cmd, bool aligned)
 }
 
 /*
- * Marks a GC program as a guest of its die: its victim is on another die, so
- * the program belongs to no collection of the guest's die.
+ * Marks a GC program as a guest: its victim is on another die than its page, so
+ * it belongs to no collection of the die that programs it.
  */
 static inline void scarp_flash_set_guest(ScarpFlashCmd *cmd)
 {
@@ -344,8 +344,8 @@ static inline ScarpFlashCmd *scarp_flash_unlink_next(ScarpFlashCmd *cmd)
 void scarp_nand_await_pair(ScarpDrive *drive, ScarpFlashCmd *program);
 /*
  * Returns the plane's oldest program that waits until the other pages of its
- * cells are programmed, or NULL. With ftl.paired_pages=pad a program does not
- * count as ended before that. scarp_flash_next() leads to younger programs that
+ * cells are programmed, or NULL. With ftl.paired_pages=pad a program counts as
+ * ended only then. scarp_flash_next() leads from it to younger programs that
  * wait.
  */
 static inline const ScarpFlashCmd *scarp_nand_unpaired(const ScarpDrive *drive,
@@ -412,9 +412,9 @@ static inline uint32_t scarp_nand_queued(const ScarpDrive *drive, uint32_t die,
 }
 
 /*
- * True when a program that no collection of this die has made waits at the die.
- * Such a program is the host's, or of translation units, or a copy of another
- * die's collection.
+ * True when a program waits at the die that belongs to no collection of the
+ * die: a program of host data, of translation units, or of another die's
+ * collection (a guest).
  */
 static inline bool scarp_nand_programs_wait(const ScarpDrive *drive,
                                             uint32_t die)

@@ -70,7 +70,7 @@ struct ScarpFlashCmd {
     /* read: how often its page had moved when it was picked */
     ScarpOwnCount retries;
     int64_t begin_ns;    /* when the die began the command */
-    /* the longest array time in its group; set when it gets the channel */
+    /* the group's longest array time; set when the group gets the channel */
     int64_t array_ns;
     ScarpAccount account;
 } __attribute__((aligned(SCARP_CACHE_LINE)));
@@ -110,9 +110,9 @@ typedef struct {
     ScarpDieClock clock;
     int64_t array_begin_ns, array_end_ns; /* of the current command */
     uint32_t channel_next[2]; /* next waiter behind `current`, behind `ahead` */
-    int64_t ahead_loaded_ns;  /* NEVER until ahead has got the channel */
+    int64_t ahead_loaded_ns;  /* end of ahead's transfer in; NEVER: unknown */
     int64_t suspended_left_ns;
-    uint32_t guests;          /* waiting GC programs for other dies */
+    uint32_t guests;          /* waiting GC programs whose flag guest is set */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpDie;
 
 G_STATIC_ASSERT(offsetof(ScarpDie, clock) + SCARP_CLOCK_SPENT_AT ==

@@ -25,13 +25,14 @@ static bool could_suspend(const ScarpDrive *drive, const ScarpDie *die)
 
 /*
  * True when as many reads as the limit PASS_READS allows have overtaken the
- * running command, or a program or copy that waits at the die. No further read
- * may then suspend the running command.
+ * running command, or a program that waits at the die (of the host, of
+ * translation units, or of another die's collection). No further read may then
+ * suspend the running command.
  *
- * scarp_flow_who_is_owed() applies this limit when the die is free, but it
- * protects a program that has no free page to write to only if no other command
- * waits, it also protects pads (programs of pages without data), and with
- * controller.reads_first=0 it protects no program.
+ * When the die is free, scarp_flow_who_is_owed() applies the same limit, with
+ * three differences. A program without a free page counts only if no other of
+ * these waiters is there. A program that needs a pad (a page without data)
+ * counts, too. With controller.reads_first=0 no program that has a page counts.
  */
 static bool reads_have_gone(const ScarpDrive *drive, uint32_t index)
 {
