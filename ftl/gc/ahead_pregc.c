@@ -12,14 +12,15 @@
  * - below=1 takes the first statement as it is printed: only victims with less
  *   than T_page valid are prepared, until no page in them is valid. Four of
  *   Table 5's traces have such victims.
- * - T_block is a share of the blocks of each plane, as the GC threshold is. The
- *   text prepares one block, the greedy victim, and then stops. This policy
- *   does the same. In steady state a plane has as many free blocks as GC's
- *   threshold, or one more, so every T_block above that number has the same
- *   effect. The paper's Figure 12 says that T_block matters.
+ * - T_block is a share of the blocks of each plane, as the GC threshold is. By
+ *   the paper's text, PreGC prepares one block, the greedy victim, and then
+ *   stops. This policy does so, too. In steady state a plane has as many free
+ *   blocks as GC's threshold, or one more, so every T_block above that number
+ *   has the same effect, although the paper's Figure 12 shows different ones.
  * - look_ahead=1 is another reading, in which T_block does matter: a full block
- *   with a share of at most T_page counts as free, PreGC goes on to the next
- *   block, and T_block limits how many blocks are free or count as free.
+ *   of which at most T_page is valid counts as free, PreGC goes on to the next
+ *   block, and stops when the share T_block of the blocks is, or counts as,
+ *   free.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

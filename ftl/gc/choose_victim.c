@@ -16,10 +16,10 @@
  * it is worn and has cold data, it stays the oldest, and the less worn blocks
  * behind it are never looked at.
  *
- * A random draw leaves some choices to the policy. A collection for wear may
- * free nothing, and its copies may make further collections due
- * (ftl.mapping=demand), so commands that wait for the end of collections could
- * wait for ever.
+ * A random draw leaves some choices to the policy. Without the draw, commands
+ * that wait for the end of collections could wait for ever: a collection for
+ * wear may free nothing, and its copies may make further collections due
+ * (ftl.mapping=demand).
  */
 static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
 {
@@ -65,8 +65,8 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)
     }
     victim = drive->scheme.victim->choose(drive, p);
     /*
-     * Each of the two frees a block, so the block with fewer units to copy is
-     * taken.
+     * The fold's block or the policy's victim: either collection frees a block,
+     * so the block with fewer units to copy is taken.
      */
     scarp_mark_if(drive, fold_not_worth_it,
                   fold != SCARP_NONE && victim != SCARP_NONE &&

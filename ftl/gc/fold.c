@@ -53,10 +53,10 @@ bool scarp_fold_needed(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * True when a static block may be folded now. Its fold opens at most one block,
- * as an SLC block has fewer pages, and frees no block that other collections
- * could use. So a free block must remain when the pages of the fold are
- * reserved.
+ * True when a static block may be folded now. Its fold may open a block of the
+ * real mode (one at most, as an SLC block has fewer pages), but frees none,
+ * because a static block stays in SLC mode. So a free block must remain for
+ * other collections when the pages of the fold are reserved.
  */
 static bool static_has_room(const ScarpDrive *drive, uint32_t p)
 {

@@ -131,7 +131,7 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
  * With ftl.paired_pages=pad: programs a pad, a page without data, if the cells
  * of the last copy have unprogrammed pages. Until all pages of these cells are
  * programmed, a power cut can destroy the copy, so the victim must not be
- * erased earlier. Returns false if the cells are full.
+ * erased earlier. Returns false if no pad is needed.
  */
 static bool pad_pairs(ScarpDrive *drive, ScarpGcJob *job)
 {

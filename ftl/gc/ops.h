@@ -136,8 +136,9 @@ static inline ScarpTurn scarp_gc_turn(ScarpDrive *drive, uint32_t die)
     }
     turn = drive->scheme.pacing->turn(drive, die);
     /*
-     * Copies for another die's collection must not stop the host's commands
-     * here (TURN_HELD). Such copies only go first (TURN_GC).
+     * If only programs of other dies' collections wait here, the host's
+     * commands need not wait until a collection ends (TURN_HELD). These
+     * programs only go first (TURN_GC).
      */
     return turn == TURN_HELD && !collects ? TURN_GC : turn;
 }
@@ -187,7 +188,7 @@ bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job);
 bool scarp_gc_start(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
 /*
  * Starts to copy one page of the full block `victim` elsewhere, ahead of time.
- * No job may run in the plane.
+ * The caller must make sure that no job runs in the plane.
  */
 void scarp_gc_premigrate(ScarpDrive *drive, uint32_t plane, uint32_t victim);
 
@@ -246,11 +247,11 @@ static inline void scarp_gc_host_ended(ScarpDrive *drive,
 /*
  * True when collections of the die have gone before a waiting host command as
  * often as the limit allows (PASS_COLLECTIONS). Until that command has gone,
- * nothing may be added that makes further collections of the die due. So the
- * die takes in no copies from other dies, and of the programs that could join a
- * collection's command (gc-par) only the host's oldest command. Then the
- * collections that are due end, and the host's commands go. Without this limit
- * new collections could be due for ever while a read waits.
+ * nothing may be added that makes further collections of the die due: the die
+ * takes in no units from other planes' collections, and a host program may join
+ * a collection's command (gc-par) only if it is the host's oldest command. Once
+ * the collections that are due have ended, the host's commands go. Without this
+ * limit new collections could be due for ever while a read waits.
  */
 bool scarp_gc_owes_host(const ScarpDrive *drive, uint32_t die);
 
@@ -304,13 +305,14 @@ typedef struct {
 typedef enum {
     RECLAIM_NOTHING, /* no collection is needed, or one runs or is granted */
     RECLAIM_DUE,     /* a round is due, and can be opened */
-    RECLAIM_NEEDED,  /* as RECLAIM_DUE, and without it the write has no room */
+    RECLAIM_NEEDED,  /* as RECLAIM_DUE; until then the write has no room */
     RECLAIM_WAITS,   /* the write has no room until running work has ended */
 } ScarpReclaim;
 
 /*
- * The pages and erases of a plane's round that still need a grant. The number
- * of pages is an upper bound. The erases are granted before the pages.
+ * The pages and erases of a plane's round that still need a grant. `pages` is
+ * an upper bound. `erases` counts only erases of the previous round, which are
+ * granted before the pages.
  */
 typedef struct {
     uint32_t plane, pages, erases;
@@ -427,8 +429,8 @@ uint32_t scarp_victim_random_full(ScarpDrive *drive, uint32_t plane);
  */
 bool scarp_place_room(const ScarpDrive *drive, uint32_t plane);
 /*
- * Returns the plane of the channel that takes the job's units for this channel.
- * The channel's planes take turns, victim by victim.
+ * Returns the plane of `channel` that takes all units of the job that go to
+ * this channel. The channel's planes take turns, victim by victim.
  */
 uint32_t scarp_place_plane_of(const ScarpDrive *drive, const ScarpGcJob *job,
                               uint32_t channel);

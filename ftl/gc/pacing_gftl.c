@@ -4,8 +4,8 @@
  * after each host command of the die, or while the die has no host command.
  *
  * A plane with gftl_floor free blocks or fewer waits no longer: its collection
- * runs to the end. GFTL's write buffer is spare flash, so the drive should have
- * as much more over-provisioning (16 % in pregc §5.1).
+ * runs to the end. GFTL needs spare flash as a write buffer. Here the drive's
+ * over-provisioning has to be increased by that much (16 % in pregc §5.1).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -8,10 +8,10 @@
 #include "gc/internal.h"
 
 /*
- * Starts a collection in each plane of the die when one plane's is due. A plane
- * whose block of translation units is due is collected alone: in the other
- * planes data would move, their mapping entries would change, and so the next
- * block of translation units would be due, for ever.
+ * Starts a collection in each plane of the die when one plane's is due. If only
+ * collections of translation units are due, the other planes do not join in.
+ * Their collections would move data and so change mapping entries, which would
+ * make the next collection of translation units due, and so on for ever.
  */
 static void check(ScarpDrive *drive, uint32_t die)
 {

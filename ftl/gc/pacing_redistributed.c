@@ -52,9 +52,9 @@ static bool has_grant(const ScarpDrive *drive, const ScarpGcJob *job)
 
 /*
  * Makes room for the program that waits in the plane, if a program waits there.
- * To begin a merge may suffice; its copies are granted later. If a program
- * still waits, the merge first does the work that was granted, and then goes on
- * to its end without grants.
+ * The begin of a merge may give the program its page at once. The merge's
+ * copies are then granted later. If the program still waits, the merge does the
+ * work that was granted, and after that goes on to its end without grants.
  */
 static void make_room(ScarpDrive *drive, uint32_t plane)
 {

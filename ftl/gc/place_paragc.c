@@ -6,13 +6,14 @@
  * Choices where the paper is open:
  * - The search starts from an even spread of the pages over the channels.
  * - D is the time for which the paper expects reads to be suspended. The search
- *   moves a page only when D falls. The printed test, u < 0, also moves a page
- *   when D stays equal, as ties=1 does. But an idle channel makes D 0 if all
- *   pages stay on it, and then nothing would be copied in parallel.
+ *   goes on only while a move of a page makes D smaller. With ties=1 it also
+ *   makes moves that leave D equal, as the paper's printed test does: it ends
+ *   the search at u < 0, where u is the amount by which D falls.
  * - If the victim's own channel has the lowest read rate, D is least when every
- *   page stays there, which is the baseline. Then only the limit of iterations
- *   keeps pages spread. The default of that limit is the middle of the range 1
- *   to 1,024, which was swept (docs/papers/paragc.md).
+ *   page stays there, and then nothing is copied in parallel, as in the paper's
+ *   baseline. Only the limit of iterations keeps pages spread in this case. The
+ *   default of that limit is the middle of the range 1 to 1,024, which was
+ *   swept (docs/papers/paragc.md).
  *
  * A channel writes its share in one of its planes, t_i = v_i T (equation 4).
  * The planes take turns, victim by victim.

@@ -351,9 +351,10 @@ void scarp_round_moves(ScarpDrive *drive, ScarpGcJob *job)
     ScarpRounds *rounds = rounds_of(drive);
 
     /*
-     * The host may rewrite a granted page before it moves, so granted[] may be
-     * 0 here. A job that is released by force may move any number of pages, and
-     * takes no slack for these.
+     * granted[] may be 0 here: if the host has rewritten a granted page since
+     * its move began, another page moves instead (to_the_end()), and takes no
+     * slack. Moves of a job that was released by force (moves_left is then
+     * huge) take no slack either.
      */
     if (rounds->granted[job->plane] && job->moves_left < UINT32_MAX / 2) {
         rounds->granted[job->plane]--;

@@ -20,7 +20,7 @@ typedef struct {
     bool *listed;       /* [n_planes]: true if plane[] lists the plane */
     uint32_t *at_die;   /* [die]: how many of its planes are in plane[] */
     ScarpGcRound *open; /* [n_planes]: the array that scarp_gc_rounds() fills */
-    bool *next; /* [plane]: a round was opened that follows the erase */
+    bool *next; /* [plane]: a round follows the erase of the running job */
     uint32_t *pages;    /* [plane]: pages granted for the round of next[] */
     /* [plane]: pages that the job was granted and has not begun to move */
     uint32_t *granted;
@@ -54,8 +54,8 @@ bool scarp_round_start(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
  */
 void scarp_round_began(ScarpDrive *drive, ScarpGcJob *job);
 /*
- * Called when a page of a job begins to move. Counts the page if a command's
- * slack granted it.
+ * Called when a page of a job begins to move. Counts the page if it was granted
+ * from a command's slack.
  */
 void scarp_round_moves(ScarpDrive *drive, ScarpGcJob *job);
 /* Called when a job has ended: begins the round that was opened meanwhile. */

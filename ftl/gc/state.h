@@ -37,12 +37,12 @@ struct ScarpGcJob {
     bool begun;     /* its first flash command has started */
     bool erasing;
     bool levelling; /* the victim was chosen to level wear */
-    bool merge;     /* the mapping plans its steps: gc/merge.c */
+    bool merge;     /* a merge, whose steps the mapping plans */
     ScarpMergeKind kind; /* kind of the merge */
     bool promised;    /* PREMIGRATE: a page of the plane is reserved for it */
     bool erase_later; /* the erase waits until the pacing grants it */
     bool fold;        /* the victim is a block of the SLC cache */
-    uint32_t fold_pages; /* of a static block: pages reserved for its copies */
+    uint32_t fold_pages; /* fold of a static block: pages reserved for it */
     uint32_t erases;  /* granted erases of a merge that have not begun */
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
@@ -63,7 +63,7 @@ struct ScarpGcJob {
 typedef struct {
     ScarpGcJob job;
     ScarpPacker packer; /* relocated units for this plane */
-    bool promised; /* a page is reserved for units of other planes */
+    bool promised; /* a page is reserved for units from other planes */
 } __attribute__((aligned(SCARP_CACHE_LINE))) ScarpGcPlane;
 
 typedef struct {
@@ -75,9 +75,9 @@ typedef struct {
 /* Folds in idle time (gc/fold.c). */
 typedef struct {
     int64_t *idle_from_ns; /* [die]: when a command of the host ended last */
-    int64_t *due_ns;       /* [die]: when it folds; NEVER: unknown, or never */
+    int64_t *due_ns;       /* [die]: when an idle die folds; NEVER: not set */
     int64_t timer_ns;      /* the least value of due_ns[] */
-    bool put_off;          /* no idle die folds: the drive is drained */
+    bool put_off;          /* no idle die folds while the drive is drained */
 } ScarpFold;
 
 typedef struct {
