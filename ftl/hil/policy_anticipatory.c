@@ -9,10 +9,10 @@
  * the host's mean time to the next read is longer than antic_us; or a waiting
  * read is as near as the host's next read is on average.
  *
- * A late command goes before the others of its kind, the oldest first. So a
- * read is passed over for at most read_expire_us, a batch of writes and one
- * wait, and a write for write_expire_us, a batch of reads and one wait. After
- * that only older commands go before it.
+ * A late command goes before the others of its kind, the oldest first. So
+ * younger commands go before a read for at most read_expire_us, plus a batch of
+ * writes, plus one wait; before a write, for at most write_expire_us, plus a
+ * batch of reads, plus one wait. After that time only older commands do.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -199,8 +199,8 @@ static void arrived(ScarpDrive *drive, const ScarpCmd *cmd)
     if (cmd->op == SCARP_OP_READ && state->ended) {
         state->ended = false;
         /*
-         * A longer sample counts as 16 * wait_ns, so that one pause of the host
-         * does not spoil the mean for long.
+         * A sample above 16 * wait_ns counts as 16 * wait_ns, so that one long
+         * pause of the host does not spoil the mean for long.
          */
         add(&state->think_ns, MIN(scarp_time_ns(drive) - state->end_ns,
                                   16 * wait_ns));
@@ -233,8 +233,8 @@ static void timer(ScarpDrive *drive)
 }
 
 /*
- * Lets the first batch of commands begin at once: its time is the drive's time,
- * not 0, as a running drive can be given this policy.
+ * Sets the time at which the first batch began to the drive's time. A time of 0
+ * would be wrong, because a running drive can be given this policy.
  */
 static bool init(ScarpDrive *drive, ScarpScheme *scheme,
                  GError **error G_GNUC_UNUSED)

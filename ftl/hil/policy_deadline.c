@@ -9,7 +9,8 @@
  * write_deadline_us after its arrival. A flush need not wait for commands that
  * are still in the host queue, so it goes at once.
  *
- * The policy sees the oldest controller.queue commands, as a controller would.
+ * The policy sees only the oldest commands of the host queue, at most
+ * controller.queue of them, as a controller would.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -6,13 +6,15 @@
  * the writes of one logical block come in a row. A bundle has the waiting
  * writes that begin in one stretch of addresses: a logical block, or a
  * superblock, where the mapping has such blocks. Under page mapping the stretch
- * fills one block in each plane. So a bundle's data lies in blocks that fill
- * together, and will be invalid together.
+ * is as large as one block in each plane. So the data of a bundle fills the
+ * same blocks, and if the host later overwrites it as a whole, these blocks
+ * become invalid as a whole.
  *
  * A read waits for one bundle at most, and for the reads before it. A write
- * waits for a bundle and reads_first reads for each of the writes before it. A
- * bundle ends with the oldest write that still waits in its stretch. So no
- * write starves while writes to lower addresses keep coming.
+ * waits for at most one bundle, and reads_first reads, per write before it. A
+ * bundle takes its writes by ascending address, but if it has bundle_max
+ * writes, the last is the oldest write that still waits in the stretch. So new
+ * writes to lower addresses cannot starve a write.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

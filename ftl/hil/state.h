@@ -4,7 +4,6 @@
  * completed commands.
  *
  *     submit → firmware → host queue → the policy's choice, when a slot is free
- *
  *     → link in (writes) → flow → link out (reads) → done
  *
  * Policies choose from the queue (policy_*.c, and hios/ for HIOS). flow drives

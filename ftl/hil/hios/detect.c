@@ -48,8 +48,8 @@ static bool add(Hios *hios, uint32_t *n, uint32_t lpn)
 
 /*
  * Adds the pages of a write whose data is on its way to the device, as far as
- * they go to the plane of page `of`. A unit is a page here, and the pages of a
- * plane are n_planes apart.
+ * they go to the same plane as LPN `of`. A unit is a page here, and the pages
+ * of a plane are n_planes apart.
  */
 static void add_coming(const ScarpDrive *drive, Hios *hios, uint32_t *n,
                        const HiosRecord *record, uint32_t of)

@@ -53,13 +53,14 @@ typedef struct {
      */
     uint32_t flying;
     /*
-     * hios_rooms() computes the members below; policy.c uses room_ns for its
-     * grants. `asked` tells that the function computes room_ns of this die.
+     * hios_rooms() computes the members below. policy.c grants work of GC as
+     * far as it fits into room_ns. `asked` is true while hios_rooms() computes
+     * room_ns of this die.
      */
     bool asked;
     uint32_t plane;    /* the plane of the die's first round */
     int64_t begin_ns;  /* time of all work that the die has now */
-    int64_t before_ns; /* begin_ns, plus the work of queued commands so far */
+    int64_t before_ns; /* begin_ns, plus work of the queued commands seen */
     int64_t room_ns;   /* time for GC at the die: see hios_rooms() */
 } HiosDie;
 
@@ -82,7 +83,7 @@ typedef struct {
     /* seq of the write that waits until enough slack has accumulated */
     uint64_t accumulates_seq;
     int64_t accumulates_until_ns;
-    uint64_t parked_seq;   /* seq of the write that was parked last */
+    uint64_t parked_seq;   /* seq of the write that parks() held back last */
     int64_t parked_since_ns;
     uint32_t joins;      /* record of the next write to join, or SCARP_NONE */
     uint32_t first_lpn, last_lpn; /* units that join in one page */
@@ -169,7 +170,7 @@ void hios_ended(ScarpDrive *drive, const ScarpCmd *cmd);
 /* ---- detect.c ------------------------------------------------------------ */
 
 typedef struct {
-    int64_t gc_ns;   /* time of the rounds that the write could begin */
+    int64_t gc_ns;   /* time of the needed rounds that can begin now */
     bool successive; /* the write needs a round that waits for another round */
     bool stuck;      /* without that round the write has no room */
     int64_t retry_ns; /* if `stuck`: retry after this time; 0: never */
@@ -196,8 +197,9 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
  * For the die of each round in open[], computes room_ns: how long the die may
  * do GC work before the i-th waiting command, so that no command that waits or
  * is in the device misses its deadline. slack_ns is the slack of the i-th
- * command. A room_ns that is too short for a segment and for an erase is only
- * an upper bound. The function looks at each command once.
+ * command. If the i-th command alone leaves a die too little time for a segment
+ * and for an erase, the function considers no other command there, and room_ns
+ * is only an upper bound. The function looks at each command once.
  */
 void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
                 int64_t slack_ns, const ScarpGcRound *open, uint32_t n);

@@ -26,7 +26,7 @@ uint32_t hios_empty_channel_first(const ScarpDrive *drive, const Hios *hios)
         }
     }
     scarp_mark(drive, all_dies_busy);
-    return 0; /* popVictim() */
+    return 0; /* popVictim() of algorithm 3: the oldest */
 }
 
 /* ---- Aggregation -------------------------------------------------------- */

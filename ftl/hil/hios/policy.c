@@ -4,16 +4,17 @@
  *
  * A write whose plane must be collected is detected before its data moves. The
  * collection's work is cut into segments, a page each. Segments run in the
- * slack of the commands that are dispatched from then on, in their order
- * (algorithms 1 and 2). Collections run in no other way, because the policy
- * brings the pacing `redistributed` with it. hios-2 also reorders commands
- * while no collection has work left (algorithm 3).
+ * slack of the commands that are dispatched from then on, one command after the
+ * other (algorithms 1 and 2). The policy brings the pacing `redistributed` with
+ * it, so collections run in no other way, except those that
+ * gc/pacing_redistributed.c lets run without grants. hios-2 also reorders
+ * commands while no collection has work left (algorithm 3).
  *
  * Younger commands go before a command for three reasons: the command needs a
  * collection that has to wait for the next round, its dies are busy, or a
  * younger write shares the page of the dispatched write. Younger commands do so
  * only until the latest time at which the command can begin and still meet its
- * deadline. After that time it goes before all younger commands.
+ * deadline. After that time only writes that share a page may still pass it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -124,9 +125,9 @@ static void carry(ScarpDrive *drive, const Hios *hios, const ScarpCmd *cmd,
 }
 
 /*
- * Grants each round as much work as the slack of the i-th command, and of all
- * commands behind it, allows. Rounds of different dies do not share the slack,
- * because dies work at the same time.
+ * Grants each round as much work as can run before the i-th command without
+ * making a command miss its deadline (hios_rooms()). Rounds of different dies
+ * do not share the slack, because dies work at the same time.
  */
 static void redistribute(ScarpDrive *drive, Hios *hios, uint32_t i,
                          int64_t slack_ns)
@@ -151,10 +152,10 @@ static bool may_pass(const ScarpDrive *drive, const HiosRecord *record)
 }
 
 /*
- * Returns the first command that can go in the present round: a command that
- * need not wait for the end of a round, or that no younger command may pass any
- * more. Returns 0, the index of the oldest command, if the queue is full, or if
- * there is no such command.
+ * Returns the index of the first command that can go before the present rounds
+ * have ended: it need not wait for the end of a round, or no younger command
+ * may pass it any more. Returns 0, the index of the oldest command, if the
+ * queue is full, or if there is no such command.
  */
 static uint32_t first_of_this_round(ScarpDrive *drive, Hios *hios)
 {

@@ -88,10 +88,11 @@ static HiosDie *asked(const Rooms *rooms, uint32_t k)
 }
 
 /*
- * Sets room_ns of each asked die to what the first command leaves, as segments
- * may run in its slack. On a die that the first command uses, this is the time
- * until its deadline, less the time that it needs there. On other dies, it is
- * the command's whole slack.
+ * Sets room_ns of each asked die to the time that the first command leaves for
+ * segments there, less the margin. On a die that the command uses, this is the
+ * time until its deadline, less the time for the die's present work and the
+ * command. On another die, and with `serial` on every die, it is the command's
+ * slack, but at most the time until its deadline less the die's present work.
  */
 static void begin(Rooms *rooms, const HiosRecord *first, int64_t slack_ns)
 {
