@@ -3,8 +3,9 @@
  * of the same page offset, and a program of GC takes along a host program. The
  * host's commands come from planes of the die that do not collect.
  *
- * Algorithm 2 as printed never resets "moved". Here each page starts anew,
- * because each page is a flash command of its own.
+ * Algorithm 2 as printed never resets its variable "moved", so after one match
+ * no page would be read alone. Here each page starts anew, because each page is
+ * a flash command of its own.
  *
  * The second active block (§4.2) keeps GC's programs aligned with the host's:
  * each plane of a die has one such block, and the write points of these blocks

@@ -132,8 +132,8 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
     turn = scarp_gc_turn(drive, die);
     /*
      * Most often nobody is owed a turn, and the pacing alone decides. The limit
-     * PASS_PROGRAMS is not asked: it lets a pad go before programs of the host,
-     * not before a collection.
+     * PASS_PROGRAMS does not matter here: it lets a pad go before programs of
+     * the host, not before a collection.
      */
     owes = scarp_turn_limit_reached(drive, PASS_READS, die) ||
            scarp_turn_limit_reached(drive, PASS_SIBLINGS, die);
