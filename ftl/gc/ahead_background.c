@@ -11,9 +11,9 @@ static void nothing(ScarpDrive *drive G_GNUC_UNUSED, uint32_t die G_GNUC_UNUSED)
 }
 
 /*
- * Counts by which idle collections stop when they gain nothing. When copies
- * fill pages of other planes only in part, collections could go on for ever
- * without gaining a free block.
+ * Counts by which idle collections stop when they gain nothing. Without this
+ * stop they could go on for ever without gaining a free block, if their copies
+ * go to other planes and fill pages there only in part.
  */
 typedef struct {
     uint32_t most_free; /* the most free blocks since the last host command */

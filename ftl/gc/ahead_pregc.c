@@ -41,8 +41,8 @@ typedef struct {
 /*
  * True when the next page may move: no command is in the device, and the last
  * page has moved. If units are smaller than pages, moved pages may be half
- * empty, and moving them may free nothing. So one idle time moves no more pages
- * than T_block of the drive's blocks have.
+ * empty, and moving them may free nothing. So in one idle time no more pages
+ * move than the share T_block of the drive's blocks contains.
  */
 static bool may_step(const ScarpDrive *drive, const PreGc *pregc)
 {

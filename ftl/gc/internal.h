@@ -130,9 +130,10 @@ void scarp_fold_clear(ScarpDrive *drive);
 uint32_t scarp_fold_choose(const ScarpDrive *drive, uint32_t plane,
                            bool *first);
 /*
- * Called when a job begins, when a program of the job has taken a page of
- * `plane`, and when the job ends. The three functions reserve pages for the
- * copies from a static SLC block, and give them back.
+ * Called when a job begins, when a program of the job takes a page of `plane`,
+ * and when the job ends. If the victim is a static SLC block, the first
+ * function reserves pages for its copies. The second gives back one reserved
+ * page, the third the rest.
  */
 void scarp_fold_begins(ScarpDrive *drive, ScarpGcJob *job);
 void scarp_fold_took_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t plane);

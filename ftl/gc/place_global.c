@@ -1,6 +1,7 @@
 /*
- * Global GC (hpdc18 §4.4): relocated pages go to all planes in turn, so that
- * the reads load the victim's die, and the programs load other dies.
+ * Global GC (hpdc18 §4.4): relocated pages go to all planes in turn, so that a
+ * collection keeps the victim's die busy with reads, and other dies with
+ * programs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

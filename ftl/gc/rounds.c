@@ -406,8 +406,8 @@ void scarp_round_ended(ScarpDrive *drive, ScarpGcJob *job)
      */
     rounds->lpn[plane] = SCARP_NONE;
     /*
-     * If the job was released meanwhile, its erase was not granted for the next
-     * round, and no round follows.
+     * If the job was released by force (moves_left is then huge), its erase was
+     * not granted as part of the next round, so no round follows.
      */
     if (follows && job->moves_left <= to_the_end(drive) &&
         still_wants(drive, plane, lpn)) {

@@ -58,7 +58,10 @@ void scarp_round_began(ScarpDrive *drive, ScarpGcJob *job);
  * from a command's slack.
  */
 void scarp_round_moves(ScarpDrive *drive, ScarpGcJob *job);
-/* Called when a job has ended: begins the round that was opened meanwhile. */
+/*
+ * Called when a job has ended: begins the round that was opened to follow it,
+ * if that round is still needed.
+ */
 void scarp_round_ended(ScarpDrive *drive, ScarpGcJob *job);
 
 #endif /* SCARP_GC_ROUNDS_H */

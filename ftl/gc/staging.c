@@ -13,7 +13,8 @@
  * The last free block of a plane is kept for the plane's own collection. Copies
  * from other planes or ahead of time could use up that block. So their pages
  * are reserved (promised): the host opens no block that a reserved page needs.
- * A page is reserved before its first unit is packed, until its program starts.
+ * A page stays reserved from before its first unit is packed until its program
+ * starts.
  */
 static void __attribute__((noinline)) promise(ScarpDrive *drive, uint32_t p,
                                               bool *promised, bool page)

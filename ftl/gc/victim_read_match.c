@@ -1,7 +1,7 @@
 /*
  * GC-VIC's choice (hpdc18 §4.3, Algorithm 3): of the blocks with exactly the
- * fewest valid units, the victim is the block whose valid pages match most of
- * the reads that wait at the die's other planes.
+ * fewest valid units, the victim is the block whose valid pages match the
+ * greatest number of reads that wait at the die's other planes.
  *
  * A block has each page offset once. So a block's matches are the different
  * page offsets of waiting reads at which the block has a valid page.
