@@ -375,8 +375,8 @@ static inline ScarpFlashCmd **scarp_flash_next_link(ScarpFlashCmd *cmd)
 }
 
 /*
- * Takes the command at *link out of the queue. The caller starts or requeues
- * it.
+ * Takes the command at *link out of the queue. The caller must start it, or
+ * queue it again.
  */
 ScarpFlashCmd *scarp_nand_dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
                                   ScarpFlashCmd **link);
