@@ -10,9 +10,10 @@
 
 /*
  * Lanes for the events of dies and channels. Each lane is a list of events of
- * one kind (core/event.h), which take equally long, so they mostly come in the
- * order in which they are set. An event is the end of a read's array time, of a
- * program's array time, of a transfer out, or of a wait for a channel.
+ * one kind (core/event.h). Events of one kind are set about equally long in
+ * advance, so most of them come in the order in which they were set. An event
+ * is the end of a read's array time, of a program's array time, of a transfer
+ * out, or of a wait for a channel.
  */
 enum {
     SCARP_LANE_READ, SCARP_LANE_PROGRAM, SCARP_LANE_OUT, SCARP_LANE_CHANNEL,

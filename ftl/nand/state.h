@@ -63,7 +63,7 @@ struct ScarpFlashCmd {
     uint8_t kind;        /* ScarpFlashKind */
     uint8_t owner;       /* ScarpOwner */
     uint8_t origin;      /* ScarpOrigin, for observers */
-    bool aligned;        /* program: goes to the plane's aligned block */
+    bool aligned;        /* program: for the plane's aligned block (gc-par) */
     bool promised;       /* GC's program: the plane keeps a page for it */
     bool direct;         /* read: parity does not serve it (parity/ops.h) */
     bool guest;          /* GC's program: its victim is on another die */
@@ -153,8 +153,8 @@ typedef struct {
     uint32_t first_kicked, n_kicked;
     ScarpPool pool;   /* free flash commands */
     /*
-     * Array times of each page offset of the real mode, then of each page
-     * offset of SLC mode: nand/timing.c
+     * Array times of each page offset of the real mode (nand.cell_bits bits in
+     * a cell), then of each page offset of SLC mode: nand/timing.c
      */
     int64_t *read_ns_of, *program_ns_of; /* [pages_per_block + slc_pages] */
     bool pages_alike; /* all pages have equal array times */
