@@ -305,7 +305,8 @@ typedef struct {
 typedef enum {
     RECLAIM_NOTHING, /* no collection is needed, or one runs or is granted */
     RECLAIM_DUE,     /* a round is due, and can be opened */
-    RECLAIM_NEEDED,  /* as RECLAIM_DUE; until then the write has no room */
+    /* a round is due, can be opened, and without it the write has no room */
+    RECLAIM_NEEDED,
     RECLAIM_WAITS,   /* the write has no room until running work has ended */
 } ScarpReclaim;
 
