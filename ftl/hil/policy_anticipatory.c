@@ -30,7 +30,7 @@ typedef struct {
     int64_t end_ns;
     int64_t wait_until_ns;   /* the end of the wait for the next read */
     int64_t think_ns;        /* mean time from a read's end to the next read */
-    int64_t seek_bytes;
+    int64_t seek_bytes;      /* mean distance from a read's end to the next */
 } Anticipatory;
 
 typedef struct {

@@ -65,7 +65,7 @@ typedef struct {
 } HiosDie;
 
 typedef struct {
-    bool neutral;        /* hios-2 */
+    bool neutral;        /* true for hios-2, false for hios-1 */
     int64_t read_ns, program_ns; /* the longest times of a flash command */
     int64_t neutral_ns;  /* a slack below this counts as neutral */
     uint32_t n_records;
@@ -86,7 +86,7 @@ typedef struct {
     uint64_t parked_seq;   /* seq of the write that parks() held back last */
     int64_t parked_since_ns;
     uint32_t joins;      /* record of the next write to join, or SCARP_NONE */
-    uint32_t first_lpn, last_lpn; /* units that join in one page */
+    uint32_t first_lpn, last_lpn; /* units that one program carries */
     uint32_t n_ahead;    /* places in ahead[] */
     uint32_t *ahead;
 } Hios;
@@ -197,9 +197,9 @@ int64_t hios_slack_ns(const ScarpDrive *drive, const Hios *hios,
  * For the die of each round in open[], computes room_ns: how long the die may
  * do GC work before the i-th waiting command, so that no command that waits or
  * is in the device misses its deadline. slack_ns is the slack of the i-th
- * command. If the i-th command alone leaves a die too little time for a segment
- * and for an erase, the function considers no other command there, and room_ns
- * is only an upper bound. The function looks at each command once.
+ * command. If the i-th command alone leaves a die room for neither a segment
+ * nor an erase, the function considers no other command there, and room_ns is
+ * only an upper bound. The function looks at each command once.
  */
 void hios_rooms(const ScarpDrive *drive, Hios *hios, uint32_t i,
                 int64_t slack_ns, const ScarpGcRound *open, uint32_t n);
