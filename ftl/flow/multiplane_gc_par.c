@@ -13,8 +13,8 @@
  * a GC program without a mate to the ordinary active block. In the second
  * block, a program without a mate would advance the write point of its own
  * plane only, so that later programs there would find no mate at the same
- * offset (the paper's figure 6c). A second block whose write point lags behind
- * catches up with host programs that have no mate.
+ * offset (the paper's figure 6c). Only while a plane's second block lags behind
+ * another plane's does it take programs without a mate (blocks/write_points.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
