@@ -118,7 +118,7 @@ void scarp_dirty_settle(ScarpDrive *drive, ScarpDirty *dirty)
     if (scarp_has_parity(drive) && !dirty->superseded) {
         scarp_parity_changed(drive, scarp_unit_lpn(unit),
                              scarp_unit_data(unit));
-        /* the stripe is open, so it has RAM */
+        /* the stripe is open now, and has RAM of its own */
         scarp_dirty_release_place(drive, dirty);
     }
     scarp_dirty_pack(drive, dirty);

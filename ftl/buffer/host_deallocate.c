@@ -93,13 +93,13 @@ void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
     if (!end) {
         if (!scarp_buffer_goes_through(drive, cmd) ||
             !scarp_buffer_find(drive, piece.lpn)) {
-            return; /* flash has a record of these deallocations */
+            return; /* the command need not wait for a record */
         }
         scarp_mark(drive, record_on_its_way);
         /*
-         * The n units are deallocated already, but the record of their
-         * deallocation is not on flash yet, and the command must not complete
-         * earlier. So it waits for a new record.
+         * The n units are deallocated already, but their record is still in
+         * the buffer. The command may complete only when the record is on
+         * flash. So the command writes it once more, and waits for that write.
          */
         first = 0;
         end = n;

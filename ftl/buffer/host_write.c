@@ -151,8 +151,9 @@ void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
     dirty = scarp_dirty_new(drive, piece->lpn);
     unit = &dirty->unit;
     /*
-     * When the new data is on flash, the old copy becomes invalid, and its
-     * block's record changes. So the record is prefetched.
+     * When the new data is on flash, the old copy becomes invalid, and the
+     * tables of blocks change. So the entries of the old copy's block are
+     * prefetched into the host CPU's cache.
      */
     scarp_block_expect(drive, scarp_map_lookup(drive, piece->lpn));
     dirty->cmd_seq = cmd->seq;

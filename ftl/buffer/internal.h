@@ -125,8 +125,9 @@ static inline bool scarp_buffer_goes_through(const ScarpDrive *drive,
 /*
  * Puts the piece's unit into the buffer. If scarp_buffer_goes_through() is
  * true, the command waits until the unit is on flash. Otherwise, if the piece
- * is only a part of the unit, the command waits until the unit's other bytes
- * have been read, except for a record of deallocations.
+ * is only a part of a unit of the host, the command waits until the unit's
+ * other bytes have been read. No command waits for the other bytes of a record
+ * of deallocations.
  */
 void scarp_buffer_put(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpPiece *piece);
@@ -144,9 +145,9 @@ void scarp_unrecorded_add(ScarpDrive *drive, uint32_t lpn, uint64_t when);
  */
 uint64_t scarp_recorded_version(const ScarpDrive *drive, uint32_t lpn);
 /*
- * Called when a record of deallocations has been programmed. when[] has its
- * contents: the version number of each unit's last deallocation. Unmaps the
- * units that were not written after their deallocation.
+ * Called when a record of deallocations has been programmed. when[] has the
+ * contents of the record: the version number of each unit's last deallocation.
+ * Unmaps each unit whose data on flash is older than that deallocation.
  */
 void scarp_record_written(ScarpDrive *drive, uint32_t record_lpn,
                           const uint64_t *when);
@@ -177,7 +178,7 @@ typedef enum {
     PIECE_WRITTEN,     /* the unit comes into the buffer */
     PIECE_KEPT,        /* the unit keeps its present data */
     PIECE_DEALLOCATED, /* the unit is unmapped at once */
-    PIECE_RECORDED,    /* PIECE_DEALLOCATED, with a record of that on flash */
+    PIECE_RECORDED,    /* the unit is unmapped when flash has a record of it */
 } ScarpPieceFate;
 
 /*
@@ -199,15 +200,17 @@ bool scarp_buffer_deallocates_at_once(const ScarpDrive *drive,
  */
 void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn);
 /*
- * Deallocates n units of the same record, from lpn on. A record is a unit whose
- * contents are version numbers of deallocations. Its LPN lies above the host's
- * LPNs, and it is buffered and programmed like host data.
+ * Deallocates n units from lpn on, and writes that into their record. All n
+ * units must belong to one record. A record is a unit whose contents are
+ * version numbers of deallocations. Its LPN lies above the host's LPNs, and it
+ * is buffered and programmed like host data.
  */
 void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                                  uint32_t n);
 /*
- * Returns how many of the command's bytes, from cmd->next_byte on, belong to
- * units of the same record of deallocations.
+ * Returns how many of the command's bytes, from cmd->next_byte on, lie in units
+ * that belong to one record of deallocations. `lpn` must be the unit at
+ * cmd->next_byte.
  */
 uint32_t scarp_buffer_run_bytes(const ScarpDrive *drive, const ScarpCmd *cmd,
                                 uint32_t lpn);

@@ -32,8 +32,8 @@ bool scarp_buffer_write(ScarpDrive *drive, ScarpCmd *cmd);
 bool scarp_unrecorded_has(const ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 /*
  * True when the host deallocated lpn after the data at ppn was written, and no
- * record of that deallocation is on flash yet. Until then the forward map maps
- * lpn to ppn.
+ * record of that deallocation is on flash yet. The forward map maps lpn to ppn
+ * until the record is on flash.
  */
 static inline bool scarp_buffer_is_deallocated(const ScarpDrive *drive,
                                                uint32_t lpn, uint32_t ppn)
@@ -68,7 +68,7 @@ bool scarp_buffer_presses(const ScarpDrive *drive);
 bool scarp_buffer_is_late(const ScarpDrive *drive, const ScarpUnit *unit);
 /*
  * Moves a program of host data to another plane, and queues it there. The
- * caller has taken it out of its old queue.
+ * caller must first take the program out of its old queue.
  */
 void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
                            uint32_t plane);
@@ -77,9 +77,10 @@ void scarp_buffer_redirect(ScarpDrive *drive, ScarpFlashCmd *program,
 
 /*
  * scarp_buffer_program_ended() is called when a program of host data has ended.
- * The caller then calls scarp_buffer_commit_next() until it returns false, and
- * frees the program. Each call maps one unit of the program to its page, and
- * sets *cmd to the command that waited for this unit, or to NULL.
+ * The caller must then call scarp_buffer_commit_next() until that function
+ * returns false, and free the program. Each call of scarp_buffer_commit_next()
+ * maps one unit of the program to its page, unless the unit is stale, and sets
+ * *cmd to the command that waited for this unit, or to NULL.
  */
 void scarp_buffer_program_ended(ScarpDrive *drive,
                                 const ScarpFlashCmd *program);
@@ -87,9 +88,9 @@ bool scarp_buffer_commit_next(ScarpDrive *drive, ScarpFlashCmd *program,
                               ScarpCmd **cmd);
 /*
  * Called when the missing bytes of a partly written unit are known. The
- * function copies them from `base`, or fills in zeroes if `base` is NULL. It
- * returns the command that waited for these bytes, and now waits for one unit
- * less; or NULL.
+ * function copies them from `base`, or fills in zeroes if `base` is NULL.
+ * Returns the command that waited for these bytes, or NULL. The caller must
+ * count that this command waits for one unit less.
  *
  * Sets *dependent to a newer partial write of the same LPN that has waited for
  * this unit's data, or to NULL. The caller must fill that newer unit from this
@@ -112,10 +113,11 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
 bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
 /*
- * For a unit of which the host wrote a part while the other bytes are still on
- * flash. `base` has the unit's bytes from flash, and the function copies the
- * host's bytes over them. So a host read can be answered before the drive
- * itself has joined the two.
+ * Puts together the newest data of a unit of which the host wrote a part, while
+ * the drive still reads the other bytes from flash. `base` must have the unit's
+ * bytes from flash. The function copies over them what the host wrote in this
+ * unit, and in the older partial writes that this unit waits for. The unit
+ * itself is unchanged.
  */
 void scarp_buffer_lay_over(const ScarpDrive *drive, const ScarpUnit *unit,
                            char *base);

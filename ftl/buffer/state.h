@@ -8,9 +8,9 @@
  * write command then completes only when its data has been programmed, and its
  * pages are programmed at once, even if they are not full.
  *
- * flow calls buffer with each write, deallocation and flush, and when a program
- * of buffer has ended. buffer returns the commands that have completed. buffer
- * calls pack, map, media and parity.
+ * flow passes each write, deallocation and flush to buffer, and tells buffer
+ * when a program of host data has ended. buffer returns the commands that have
+ * completed. buffer calls pack, map, media and parity.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,7 +24,8 @@ typedef struct ScarpDirty ScarpDirty;
 struct ScarpDirty {
     ScarpUnit unit; /* first member; pack and nand know only this part */
     ScarpDirty *older, *newer; /* neighbours in the order of arrival */
-    ScarpDirty *dependent; /* newer partial write of this LPN, which waits */
+    /* newer partial write of this LPN, which waits for this unit's bytes */
+    ScarpDirty *dependent;
     ScarpCmd *cmd;        /* the command that waits for the program; or NULL */
     uint64_t cmd_seq;     /* seq of the command that wrote the unit */
     int64_t created_ns;
@@ -33,7 +34,7 @@ struct ScarpDirty {
     uint32_t first_byte, bytes; /* the bytes that the host wrote */
     bool pinned;          /* its mapping entry is pinned in RAM */
     bool has_place;       /* RAM for its stripe's parity is reserved */
-    bool until_ready;     /* cmd ends when all bytes of the unit are known */
+    bool until_ready;     /* cmd waits for the unit's other bytes, not flash */
     bool superseded;      /* a newer write, or a deallocate, made it stale */
     bool not_awaited;     /* no flush waits for it (lie.flush_queued_only) */
     bool burnt; /* power failed, but a program put the unit into the cells */
@@ -48,11 +49,11 @@ typedef struct {
     ScarpCmdQueue flushes;
     ScarpPacker *packer; /* [plane; n_planes: not chosen yet][stream] */
     ScarpPool pool;      /* of ScarpDirty */
-    uint64_t *record;    /* [geo.record_lpns]: contents of a record */
+    uint64_t *record;    /* [geo.record_lpns]: scratch to make a record */
     /*
-     * The deallocated LPNs without a record of that on flash, each with the
-     * version number of its deallocation (nand.power_cuts). NULL: there are
-     * none.
+     * Deallocated LPNs whose deallocation is in no record on flash yet, each
+     * with the version number of that deallocation. Used only if power may fail
+     * (nand.power_cuts). NULL: there are no such LPNs.
      */
     GHashTable *unrecorded;
 } ScarpBuffer;

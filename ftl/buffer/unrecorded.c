@@ -1,10 +1,11 @@
 /*
  * Deallocations without a record on flash, on drives whose power may fail.
  * Until its record is on flash, a deallocated unit stays in the forward map,
- * and reads are told that the unit is unmapped. If the unit were unmapped at
+ * but reads are told that the unit is unmapped. If the unit were unmapped at
  * once, garbage collection could erase its page before the record is written.
- * If power failed after that erase, an older copy of the unit would be mapped
- * again. But the host may then see only the last data or none.
+ * If power failed after that erase, recovery would map an older copy of the
+ * unit. But after a deallocation and a power cut, a read may return only the
+ * unit's last data, or zeroes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -59,8 +60,8 @@ void scarp_record_written(ScarpDrive *drive, uint32_t record_lpn,
             scarp_map_deallocate(drive, lpn);
         }
         /*
-         * If the host has deallocated lpn again since, the entry stays until
-         * the record of that later deallocation is on flash.
+         * If the host has deallocated lpn again since, lpn stays in
+         * `unrecorded` until the record of that later deallocation is on flash.
          */
         if (drive->buffer.unrecorded && when_of(drive, lpn) <= said) {
             g_hash_table_remove(drive->buffer.unrecorded,
