@@ -26,7 +26,7 @@ enum { DEMAND_ENTRY_BYTES = 8 };
 enum {
     ENTRY_DIRTY = 1,     /* newer than its translation unit on flash */
     ENTRY_LOADING = 2,   /* its translation unit is being read */
-    ENTRY_LEAVING = 4,   /* freed when its translation unit is written */
+    ENTRY_LEAVING = 4,   /* freed once copied into its translation unit */
     ENTRY_PROTECTED = 8, /* used again after it was fetched from flash */
     ENTRY_PIN = 16
 };
@@ -71,7 +71,7 @@ typedef struct {
  */
 typedef struct {
     ScarpUnit unit; /* first member; pack and nand know only this part */
-    WaitList waits; /* reads and units that wait for its read */
+    WaitList waits; /* host reads, written units that wait until it is read */
     uint32_t tu;
     bool reading;
     bool writing;   /* counted in n_writing */
@@ -145,7 +145,8 @@ struct ScarpDemand {
     bool starved;       /* a collection waits for room for its changes */
     bool aside;         /* ageing or recovery runs: changes are not counted */
     ScarpCheckpoint checkpoint;
-    uint64_t n_recovered; /* updates found after a power cut, above the limit */
+    /* n_updates at the end of recovery, which may exceed update_limit */
+    uint64_t n_recovered;
 };
 
 /* ---- demand_cache.c: entries -------------------------------------------- */
@@ -252,9 +253,9 @@ void scarp_checkpoint_count(ScarpDrive *drive);
 void scarp_checkpoint_pump(ScarpDrive *drive);
 /*
  * Returns the lowest sequence number of all data blocks that are open, or in
- * which a program is under way. A checkpoint that begins now lacks the pages
- * that will be programmed later. So recovery must scan all blocks from this
- * number on.
+ * which a program is under way. A checkpoint that begins now does not have the
+ * pages that will be programmed in these blocks, or in blocks opened later. So
+ * recovery must scan all blocks from this number on.
  */
 uint64_t scarp_checkpoint_first_open(const ScarpDrive *drive);
 /* Fills in the contents of the unit that ends a checkpoint. */
@@ -271,8 +272,8 @@ void scarp_checkpoint_written(ScarpDrive *drive, Tu *tu, uint64_t checkpoint);
  */
 void scarp_checkpoint_recovered(ScarpDrive *drive);
 /*
- * Called after ageing: the pages that count towards the first checkpoint are
- * counted from 0 on.
+ * Called after ageing: sets the number of pages that count towards the first
+ * checkpoint to 0.
  */
 void scarp_checkpoint_aged(ScarpDrive *drive);
 /* Implements ScarpMappingOps.reread. */

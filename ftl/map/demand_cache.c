@@ -248,8 +248,9 @@ static void pin(ScarpDemand *demand, uint32_t i)
  *
  * If the entry was not cached, but its translation unit is in RAM or was never
  * written, an unused entry is filled at once. This is not done while earlier
- * requests wait for an unused entry. A hit may go before these requests only
- * PASS_USES times. After that, hits have to wait, too.
+ * requests wait for an unused entry. A hit may go before these requests, but
+ * only as often as ftl/turns allows (PASS_USES). After that, hits have to wait,
+ * too.
  */
 static uint32_t get(ScarpDrive *drive, uint32_t lpn, bool *hit)
 {

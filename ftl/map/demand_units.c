@@ -280,7 +280,7 @@ void scarp_map_pump(ScarpDrive *drive)
     }
 }
 
-/* ---- Ends of its flash commands ----------------------------------------- */
+/* ---- Ends of reads and programs of translation units -------------------- */
 
 void scarp_map_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
@@ -454,7 +454,7 @@ bool scarp_map_at_rest(const ScarpDrive *drive)
 
 /*
  * While the drive ages, no translation unit is written and no entry is cached.
- * scarp_map_aged() then writes all of them at once.
+ * scarp_map_aged() then writes all translation units at once.
  */
 void scarp_map_age_begins(ScarpDrive *drive)
 {

@@ -130,7 +130,7 @@ static bool fits(const ScarpDrive *drive, uint32_t p, uint32_t lpn, uint32_t n,
     if (may_open && plane->n_logs + 1 < scarp_logs_max(drive, p)) {
         left += drive->geo.units_per_block;
     }
-    /* any page under way may go to these log blocks */
+    /* all pages of ahead[] may go to these log blocks */
     return n + n_ahead <= left;
 }
 
@@ -176,7 +176,7 @@ static uint32_t first_valid(const ScarpDrive *drive, uint32_t block)
 /*
  * Plans the merge of one logical block that has a valid page in the random log
  * block `log`. If `log` has no valid page, plans its erase. Returns false while
- * a program is under way in one of these blocks.
+ * a program is under way in `log`, or in another block of that logical block.
  */
 static bool plan_random(const ScarpDrive *drive, uint32_t p, uint32_t log,
                         ScarpMerge *merge)

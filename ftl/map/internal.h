@@ -34,8 +34,9 @@ struct ScarpMappingOps {
     bool (*init)(ScarpDrive *drive, GError **error);
     void (*clear)(ScarpDrive *drive);
     /*
-     * Returns the number of blocks that should be written in turn, so that they
-     * can be reclaimed together. NULL means one block of each plane.
+     * Returns the number of blocks that should be written in turn, a page each,
+     * so that they can be reclaimed together. NULL means one block of each
+     * plane.
      */
     uint64_t (*group_blocks)(const ScarpDrive *drive);
     /*
@@ -59,9 +60,9 @@ struct ScarpMappingOps {
      * is as large as a page, and static allocation chooses the plane of each
      * LPN. drive->map.merge[plane] is the merge that runs in the plane.
      *
-     * room() returns the block that a write of lpn goes to, and that block has
-     * a free page. SCARP_FRESH means that open() must first open a block for
-     * it. SCARP_NONE means that a merge must first make room.
+     * room() returns the block, with a free page, that a write of lpn goes to.
+     * SCARP_FRESH means that open() must first open a block for the write.
+     * SCARP_NONE means that a merge must first make room.
      */
     uint32_t (*room)(const ScarpDrive *drive, uint32_t plane, uint32_t lpn);
     uint32_t (*open)(ScarpDrive *drive, uint32_t plane, uint32_t lpn);
@@ -123,9 +124,9 @@ struct ScarpMappingOps {
     /* Saves the mapping's own state to an image, or loads and checks it. */
     void (*persist)(ScarpDrive *drive, ScarpVisit *visit);
     /*
-     * True when the mapping can have written the LPN in ppn's spare area to
-     * ppn, given the earlier pages of the block, valid or not. NULL means that
-     * any unit may lie anywhere.
+     * True when this mapping can have put the unit that ppn's spare area names
+     * at ppn. The pages before ppn in the block, valid or not, decide that,
+     * too. NULL means that any unit may lie anywhere.
      */
     bool (*may_hold)(const ScarpDrive *drive, uint32_t ppn);
     /*
@@ -145,10 +146,11 @@ struct ScarpMappingOps {
     void (*mend_filled)(ScarpDrive *drive, const ScarpMend *mend,
                         uint32_t block);
     /*
-     * Replaces ppn_of, which was made from all spare areas, by what the mapping
-     * would find after a power cut, when it reads only a part of the pages.
-     * Recovery reads all pages of a block only if the block's sequence number
-     * is at least the returned number.
+     * For a mapping that reads only a part of the pages after a power cut. The
+     * caller has made ppn_of from all spare areas. The function replaces this
+     * by the PPNs that the mapping would find with its fewer reads. Recovery
+     * reads all pages of a block only if the block's sequence number is at
+     * least the returned number.
      */
     uint64_t (*reread)(const ScarpDrive *drive, uint32_t *ppn_of);
     /* Called when recovery from a power cut is complete. */
@@ -161,7 +163,7 @@ struct ScarpMappingOps {
  */
 bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
 
-/* ---- map/mend.c: work to mend ------------------------------------------- */
+/* ---- map/mend.c: copies and erases of recovery -------------------------- */
 
 /*
  * Returns the numbers of all blocks that have a programmed page and are not

@@ -21,7 +21,7 @@ typedef struct {
     uint32_t older, newer; /* links of the plane's list, or SCARP_NONE */
     uint32_t group;        /* its logical block; SCARP_NONE: shared */
     bool in_order;         /* each page lies at its own offset */
-    bool named;            /* an image has named the block */
+    bool named;            /* the image that is loaded lists the block */
 } ScarpLogBlock;
 
 typedef struct {

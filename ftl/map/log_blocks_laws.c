@@ -159,7 +159,8 @@ static bool name_logs(const ScarpDrive *drive, Role *role, uint32_t p,
 
 /*
  * Gives roles to the blocks of the plane's merge. The merge's target is not yet
- * in the tables, and the blocks that it will erase are no longer there.
+ * in the tables. The log blocks in merge->dead[] have left the tables already.
+ * The old data block leaves them only when all copies are on flash.
  */
 static bool name_merge(const ScarpDrive *drive, Role *role, uint32_t p,
                        GError **error)

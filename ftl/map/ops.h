@@ -31,9 +31,8 @@ static inline bool scarp_map_can(const ScarpDrive *drive, ScarpMapCan what)
     return drive->map.can & what;
 }
 /*
- * True when the mapping has MAP_KEEPS_ORDER: it stores each unit, or each
- * translation unit, in the plane that ftl.allocation gives to its LPN. This
- * function and scarp_map_add_class() may be called before scarp_map_init().
+ * True when the mapping has MAP_KEEPS_ORDER. This function and
+ * scarp_map_add_class() may be called before scarp_map_init().
  */
 bool scarp_map_keeps_order(const ScarpDrive *drive);
 /*
@@ -121,9 +120,10 @@ static inline bool scarp_map_wants(const ScarpDrive *drive)
     return drive->map.wants;
 }
 /*
- * Returns the first of the waiting reads and written units whose entries have
- * come into RAM, or NULL. The list is in the order in which they got their
- * entries; scarp_map_wait_next() leads to the next. The caller frees each with
+ * Takes the list of the reads and written units that have waited and now have
+ * their entries, in the order in which they got these. Returns the first
+ * element, or NULL if the list is empty. scarp_map_wait_next() returns the
+ * element behind another one. The caller must free each element with
  * scarp_map_give_ready().
  */
 ScarpMapWait *scarp_map_take_ready(ScarpDrive *drive);
@@ -161,9 +161,10 @@ bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind);
  */
 bool scarp_map_changes_nothing(const ScarpDrive *drive);
 /*
- * Called when the collection of a block in the plane begins, and when it has
- * ended. RAM is reserved for `n` changed entries, the most that the collection
- * can change.
+ * scarp_demand_collects() is called when the collection of a block in the plane
+ * begins. It reserves RAM for `n` changed entries, the most that the collection
+ * can change. scarp_demand_collected() is called when the collection has ended,
+ * and releases the RAM that was reserved and not used.
  */
 void scarp_demand_collects(ScarpDrive *drive, uint32_t plane, uint32_t n);
 void scarp_demand_collected(ScarpDrive *drive, uint32_t plane);
@@ -200,22 +201,22 @@ static inline bool scarp_is_translation_unit(const ScarpDrive *drive,
 void scarp_map_drain(ScarpDrive *drive);
 bool scarp_map_at_rest(const ScarpDrive *drive);
 /*
- * Begin and end a span in which moved units do not count as changed entries.
- * While the drive is aged, for example, translation units are written only
- * once, at the end.
+ * Begin and end a span in which the entries of moved units do not count as
+ * changed. While the drive is aged, for example, no translation unit is written
+ * for such entries; scarp_map_aged() writes each translation unit once.
  */
 void scarp_map_age_begins(ScarpDrive *drive);
 void scarp_map_aged(ScarpDrive *drive);
 /*
  * scarp_map_visit() saves the mapping's own state to an image, or loads it from
  * an image. ppn_of is saved elsewhere. scarp_map_loaded() ends a load. The
- * drive is idle meanwhile.
+ * drive must be idle.
  */
 void scarp_map_visit(ScarpDrive *drive, ScarpVisit *visit);
 void scarp_map_loaded(ScarpDrive *drive);
 /*
  * Check an image of a drive whose power may fail. scarp_map_may_hold() is true
- * if the mapping can have written the LPN in ppn's spare area to ppn.
+ * if the mapping can have put the unit that ppn's spare area names at ppn.
  * scarp_map_may_say() is true if the bytes at `says` can be the contents of the
  * unit `lpn`.
  */
@@ -252,8 +253,8 @@ void scarp_map_relocate_run(ScarpDrive *drive, const uint32_t *from,
 
 /*
  * Work like scarp_page_possible(), scarp_page_offset() and scarp_page_take(),
- * for a page with the data of lpn, if the mapping chooses the page of each
- * write.
+ * for a page with the data of lpn. May be called only if the mapping has
+ * MAP_PLACES_PAGES.
  */
 bool scarp_map_page_possible(const ScarpDrive *drive, uint32_t plane,
                              uint32_t lpn);
@@ -269,8 +270,8 @@ bool scarp_map_is_stuck(const ScarpDrive *drive, uint32_t plane);
 /*
  * True when the plane can take n pages before it has to merge blocks: the page
  * of lpn, and n - 1 pages of the LPNs lpn + n_planes, lpn + 2 * n_planes and so
- * on. The pages of the LPNs in ahead[], which are on their way to the plane,
- * are written before.
+ * on. ahead[] has the LPNs of pages that are on their way to the plane, and
+ * will be written before these n pages.
  */
 bool scarp_map_has_room(const ScarpDrive *drive, uint32_t plane, uint32_t lpn,
                         uint32_t n, const uint32_t *ahead, uint32_t n_ahead);
@@ -393,8 +394,8 @@ void scarp_map_recover(ScarpDrive *drive);
 /*
  * Fills `mend` with the next units to copy, or blocks to erase, so that the
  * plane gets enough free blocks to accept host writes again. Returns false if
- * the plane needs no more work. The caller zeroes `mend` before the first call,
- * and keeps it from one call to the next.
+ * the plane needs no more work. The caller must zero `mend` before the first
+ * call, and must keep it from one call to the next.
  */
 bool scarp_map_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
 /*

@@ -1,8 +1,8 @@
 /*
  * map: knows where each logical unit lies on flash. This directory owns the
  * forward map (ppn_of), and the other tables of the drive's mapping
- * (ftl.mapping). blocks has a valid bit for each page; map sets that bit if
- * ppn_of names the page.
+ * (ftl.mapping). blocks has a valid bit for each PPN; map sets that bit while
+ * ppn_of has this PPN.
  *
  * Other directories of ftl/ call map to look a unit up, to map it after a
  * program, to move it during garbage collection, and to unmap it. map calls
@@ -23,9 +23,9 @@ typedef struct ScarpMapWait ScarpMapWait;
 /* Abilities of a mapping, which are bits of ScarpMappingOps.can. */
 typedef enum {
     /*
-     * The mapping chooses the page in the plane that a write goes to. Without
-     * this bit, the plane's open block (a write point of blocks) gets the
-     * write.
+     * The mapping chooses the page of each write within the plane. Without this
+     * bit, a write goes to the next page of the plane's open block (a write
+     * point of ftl/blocks).
      */
     MAP_PLACES_PAGES = 1 << 0,
     /*
@@ -44,8 +44,8 @@ typedef enum {
      */
     MAP_FETCHES = 1 << 3,
     /*
-     * The mapping stores each unit, or each translation unit, in the plane that
-     * ftl.allocation gives to its LPN.
+     * The mapping stores each unit in the plane that ftl.allocation gives to
+     * its LPN. With ftl.mapping=demand, this holds for translation units only.
      */
     MAP_KEEPS_ORDER = 1 << 4,
 } ScarpMapCan;
@@ -84,8 +84,8 @@ typedef struct {
     ScarpMerge *merge;   /* [plane], with MAP_MERGES */
     uint32_t *ppn_of;    /* [lpn]; SCARP_NONE: unmapped */
     ScarpDemand *demand; /* ftl.mapping=demand; NULL: all entries are in RAM */
-    uint64_t journal; /* seq of the first block that recovery reads */
-    bool mending; /* recovery runs, and laws do not hold yet */
+    uint64_t journal; /* least seq of a block that recovery reads in full */
+    bool mending; /* recovery runs; the mapping's own state may be incomplete */
     bool wants; /* scarp_map_pump() has something to do */
 } ScarpMap;
 

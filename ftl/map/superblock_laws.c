@@ -17,7 +17,7 @@ static bool is_merged(const ScarpDrive *drive, uint32_t block)
 
 /*
  * Checks that each block in the list of superblock s is in no other list, and
- * that its current block is in the list.
+ * that the current block of superblock s is in this list.
  */
 static bool check_super(const ScarpDrive *drive, bool *named, uint32_t s,
                         GError **error)

@@ -3,9 +3,9 @@
  * areas tell its superblock. If several blocks of a superblock are partly
  * written, the block opened last becomes its current block.
  *
- * If a plane has too few free blocks, blocks of a superblock with update blocks
- * are copied together, beginning with the block that has the fewest valid
- * units.
+ * If a plane has too few free blocks, the valid units of a superblock with
+ * update blocks are copied into fewer blocks, beginning with the block that has
+ * the fewest valid units.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
