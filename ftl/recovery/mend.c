@@ -31,8 +31,8 @@ static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
 }
 
 /*
- * Creates the read of the next page with units for the next program. Returns
- * false if all units for that program have been read.
+ * Creates the read of the next page that has units for the next program.
+ * Returns false if all units for that program have been read.
  */
 static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
 {

@@ -50,7 +50,7 @@ typedef struct {
     ScarpRecoveryStep step;
     uint32_t left;          /* planes whose step is not complete */
     int64_t since_ns;       /* when power returned */
-    bool is_clean;          /* the drive was shut down */
+    bool is_clean;          /* the drive was shut down before power failed */
     uint32_t to_erase;      /* blocks that Sanitize has still to erase */
     ScarpRecoveryPlane *plane;
 } ScarpRecovery;
