@@ -69,8 +69,9 @@ static void begin_contract(CutsDrive *d)
 }
 
 /*
- * Called when cmd has completed: notes cmd as the write whose contents its
- * sectors now show. A deallocation is noted as 0.
+ * Called when cmd has completed: notes in last[], for each sector that cmd
+ * wrote, that the sector now has the contents of cmd. A deallocation is noted
+ * as 0.
  */
 static void note_last(CutsDrive *d, const ScarpCmd *cmd, uint32_t id)
 {
@@ -143,6 +144,6 @@ void cuts_drive_leave(CutsDrive *d)
     d->left_ns = scarp_now_ns(d->run.drive);
     d->left_from = rerun_oldest(&d->run);
     d->left_to = d->run.at;
-    /* The power cut makes the drive forget its commands. */
+    /* The drive forgets its commands when power fails, so the run does, too. */
     rerun_leave(&d->run);
 }

@@ -18,7 +18,7 @@ typedef struct {
     uint32_t *last; /* [sector]: id of the last completed write; 0: none */
     char *before;   /* contents when the run began; NULL: zeroes */
     uint64_t sectors;
-    bool left;       /* the host submits nothing more (cuts_drive_leave()) */
+    bool left;       /* cuts_drive_leave() was called */
     int64_t left_ns; /* time of cuts_drive_leave() */
     /* commands under way at left_ns: rows left_from to left_to - 1 */
     guint left_from, left_to;
@@ -26,16 +26,17 @@ typedef struct {
 
 /*
  * Makes the drive, with its clock at the time at which the run began. With
- * `judged`, NVMe's contract (replay/contract.h) hears of its commands, too. *d
- * must then stay at its place in memory.
+ * `judged`, each command of the drive is reported to NVMe's contract
+ * (replay/contract.h). The caller must then not move *d in memory, as the run
+ * has a pointer to it.
  */
 bool cuts_drive_begin(CutsDrive *d, const RerunRecord *record,
                       const ScarpConfig *config, bool judged, GError **error);
 void cuts_drive_end(CutsDrive *d);
 
 /*
- * Ends the host's submissions. Commands under way at this time may have been
- * done or not.
+ * Called when power fails: ends the host's submissions, and notes which
+ * commands are under way, as the drive may have carried these out or not.
  */
 void cuts_drive_leave(CutsDrive *d);
 

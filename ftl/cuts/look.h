@@ -13,14 +13,15 @@ typedef struct {
     char *story; /* the fault in the contents, as text; NULL: none */
     /*
      * Number of sectors that show neither the last completed write nor a write
-     * that was under way. The contract permits most such sectors.
+     * that was under way. The contract permits that if the last completed write
+     * was not durable.
      */
     uint64_t lost;
     char *name; /* equal contents in this run have equal names */
 } CutsLook;
 
 /*
- * Fills *look from a drive that has recovered. The caller submits no host
+ * Fills *look from a drive that has recovered. The caller must submit no host
  * command after this call.
  */
 void cuts_look(CutsDrive *d, CutsLook *look);

@@ -1,9 +1,9 @@
 /*
  * scarp-cuts: power cuts in a recorded run, without a guest
  *
- * The run is repeated twice on its drives. The first repetition checks that it
- * goes as recorded, and lists the run's moments (cuts/walk.h). The second
- * repetition tries each cut at its moment.
+ * The recorded run is repeated two times. The first repetition checks that the
+ * drives do what was recorded, and lists the run's moments (cuts/walk.h). The
+ * second repetition tries each cut at its moment.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

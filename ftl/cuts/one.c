@@ -199,9 +199,9 @@ static void cut_again(CutsWalk *walk, const CutsHow *how, Cut *cut,
 }
 
 /*
- * Forks a process that waits for the moment at which power fails again. The
- * parent writes the number of this moment to *tell_fd; 0: power does not fail
- * again.
+ * Forks a process that makes power fail again during the recovery. The process
+ * waits until the parent writes the number of the moment to *tell_fd. If the
+ * number is 0, power does not fail again.
  */
 static pid_t fork_again(CutsWalk *walk, const CutsHow *how, Cut *cut,
                         int *tell_fd, FILE *out)
