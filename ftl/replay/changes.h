@@ -50,10 +50,10 @@ bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
 /* Returns what a change without a scheme was, such as "power was cut". */
 const char *change_end(const Change *change);
 /*
- * Makes the change. Every event and command that comes before it has been
- * processed. Returns false, with *error set, if the drive refuses the scheme,
- * or if the change is a power cut or a Sanitize, because the log does not tell
- * how the drive went on after it.
+ * Makes the change. The caller must first process every event and command that
+ * comes before the change. Returns false, with *error set, if the drive refuses
+ * the scheme. Returns false, too, if the change is a power cut or a Sanitize,
+ * because the log does not tell how the drive went on after it.
  */
 bool change_make(const Change *change, ScarpDrive *drive, GError **error);
 

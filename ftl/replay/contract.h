@@ -62,8 +62,8 @@ typedef bool (*ScarpHolds)(void *opaque, uint64_t sector, uint32_t id);
  * Judges all sectors after a power cut. Returns NULL if all sectors have
  * permitted contents. Otherwise returns a text that describes a sector with
  * other contents, and the commands that decide about it; the caller frees it
- * with g_free(). The contract is unchanged. scarp_contract_begin() starts it
- * anew for a drive that goes on.
+ * with g_free(). Judging does not end the contract. If the drive runs on after
+ * the power cut, the caller must call scarp_contract_begin().
  */
 char *scarp_contract_judge(ScarpContract *contract, ScarpHolds holds,
                            void *opaque);

@@ -177,7 +177,8 @@ typedef struct {
     uint8_t *stream; /* [place of a rank]; NULL: one stream, or no ranks */
     uint64_t units;  /* units of align bytes in the footprint */
     uint64_t random;
-    uint64_t random_urgent; /* its own, so that deadlines change no request */
+    /* for the draw of urgent reads alone, so that it changes no request */
+    uint64_t random_urgent;
     uint64_t sent;
     int64_t now_ns;
     uint64_t in_phase;  /* requests left in the burst or the pause */
@@ -283,8 +284,9 @@ static void rank_streams(Generator *gen)
 
 /*
  * Begins the next burst or the next pause. Writes come in bursts, and most
- * reads come in pauses, as behind a cache. A pause has as many reads as the
- * burst lacks, at even distances on average.
+ * reads come in pauses, as behind a cache. A pause has so many reads that a
+ * burst and a pause together have the share `write` of writes. The reads of a
+ * pause are at even distances.
  */
 static void draw_phase(Generator *gen)
 {

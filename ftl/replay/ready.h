@@ -9,12 +9,13 @@
 #include "scarp.h"
 
 /*
- * Cuts the power of *drive, which is at rest. With is_clean the drive writes
- * its tables first. *drive becomes the drive that comes up, when it is ready.
- * Writes a report as JSON to the file at `path` (-: standard output): the time
- * of the recovery, the longest time that it may take, the pages read and
- * programmed, and the blocks erased. Returns false, with *error set, if the
- * power of the drive cannot fail, or if the file cannot be written.
+ * Cuts the power of *drive, which must be at rest. With is_clean the drive
+ * first shuts down, and so writes its tables. Sets *drive to the drive as it is
+ * when power is back, and runs it until it is ready. Writes a report as JSON to
+ * the file at `path` (-: standard output): the time of the recovery, the
+ * longest time that it may take, and the pages read and programmed. Returns
+ * false, with *error set, if the power of the drive cannot fail, or if the file
+ * cannot be written.
  */
 bool ready_report(ScarpDrive **drive, bool is_clean, const char *path,
                   GError **error);

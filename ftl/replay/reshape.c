@@ -46,7 +46,10 @@ static void cut_gap(Reshaped *self, int64_t time_ns)
     }
 }
 
-/* Notes the time of a request, whether it is given out or left out. */
+/*
+ * Counts a request of this pass, whether it is given out or left out. Notes the
+ * time of the first request of the pass.
+ */
 static void see(Reshaped *self, int64_t time_ns)
 {
     if (!self->seen++) {
