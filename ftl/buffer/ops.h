@@ -106,9 +106,9 @@ void scarp_buffer_settle(ScarpDrive *drive, ScarpUnit *unit);
 
 /*
  * Called when the mapping entry that the unit waited for is in RAM. Returns
- * true if the host wrote only a part of the unit. The caller then calls
- * scarp_buffer_read_rest() if the unit has data on flash, and otherwise fills
- * the other bytes with zeroes.
+ * true if the unit's other bytes are still missing, as the host wrote only a
+ * part of the unit. The caller must then call scarp_buffer_read_rest() if the
+ * unit has data on flash, and must otherwise fill the other bytes with zeroes.
  */
 bool scarp_buffer_mapped(ScarpDrive *drive, ScarpUnit *unit);
 void scarp_buffer_read_rest(ScarpDrive *drive, ScarpUnit *unit);
