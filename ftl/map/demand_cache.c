@@ -89,7 +89,7 @@ static void hash_remove(ScarpDemand *demand, uint32_t i)
     *link = demand->entry[i].hash_next;
 }
 
-/* Uses the unused entry i for lpn. */
+/* Makes the unused entry i the entry of lpn, and adds it to the hash table. */
 static void fill(ScarpDemand *demand, uint32_t i, uint32_t lpn, uint32_t state)
 {
     uint32_t *head = &demand->hash[bucket_of(demand, lpn)];

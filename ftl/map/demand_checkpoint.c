@@ -12,8 +12,8 @@
  *
  * When all these translation units are on flash, a last unit
  * (scarp_checkpoint_tu()) is written, with the sequence number of the journal's
- * first block. Until that unit is on flash, the previous checkpoint stays in
- * force.
+ * first block. If power fails before that unit is on flash, recovery uses the
+ * previous checkpoint.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -210,8 +210,8 @@ static uint32_t said(const ScarpDrive *drive, const uint32_t *ppn_of,
 
 /*
  * Finds the PPN of each unit in its translation unit, or, if a block of the
- * journal has a newer version of the unit, in that block. The caller has
- * already set the entries of ppn_of for the translation units themselves.
+ * journal has a newer version of the unit, in that block. The caller must
+ * already have set the entries of ppn_of for the translation units themselves.
  */
 uint64_t scarp_checkpoint_reread(const ScarpDrive *drive, uint32_t *ppn_of)
 {

@@ -114,13 +114,14 @@ uint32_t scarp_log_end(const ScarpDrive *drive, uint32_t group);
 /* Implements ScarpMappingOps.mapped. */
 void scarp_logs_mapped(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 
-/* Appends `block` to the plane's list of log blocks, or removes it. */
+/* Append `block` to the plane's list of log blocks, and take it out again. */
 void scarp_log_append(ScarpDrive *drive, uint32_t plane, uint32_t block);
 void scarp_log_remove(ScarpDrive *drive, uint32_t plane, uint32_t block);
 
 /*
  * True when a merge of the logical block `group` has begun, and not all of its
- * copies are on flash. The data block of `group` must not get pages meanwhile.
+ * copies are on flash. Until then no write may go to the data block of `group`,
+ * as the merge may replace that block.
  */
 static inline bool scarp_log_is_merging(const ScarpDrive *drive, uint32_t plane,
                                         uint32_t group)
@@ -166,10 +167,10 @@ static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
 }
 
 /*
- * Counts what other pages, which are on their way to the plane, will fill
- * before lpn is written. Of each logical block other than lpn's, only the first
- * such page is looked at; its further pages are assumed to go to the same
- * block.
+ * Counts of the pages that are on their way to the plane and will be written
+ * before lpn, and of the blocks that they will open. Of each logical block
+ * other than lpn's, only the first such page is looked at; its further pages
+ * are assumed to go to the same block.
  */
 typedef struct {
     uint32_t data;   /* pages of the data block of lpn's logical block */

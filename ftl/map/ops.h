@@ -152,7 +152,7 @@ void scarp_map_program_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
  * for work again once some of it is free.
  *
  * `behind` tells that the collection of another plane has waited longer. The
- * block may then be collected only if this changes no entry.
+ * block may then be collected only if its collection changes no entry.
  */
 bool scarp_demand_may_collect(ScarpDrive *drive, uint32_t block, bool behind);
 /*
