@@ -3,10 +3,10 @@
  * no free block, or its mapping cannot use some blocks, valid units are copied
  * into fewer blocks.
  *
- * The copies go to a block that is kept free for recovery. If power fails
- * meanwhile, a unit has two copies, and the copy in the older block counts
- * (map/rebuild.c). So all new copies are ignored, their block is erased, and
- * recovery begins again with as many free blocks as before.
+ * The copies go to a block that is kept free for recovery. If power fails while
+ * units are copied, a unit is on flash twice, and the copy in the older block
+ * counts (map/rebuild.c). So the next recovery ignores all new copies, erases
+ * their block, and has as many free blocks as this recovery had.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
