@@ -41,9 +41,10 @@ GArray *changes_read(const char *path, GError **error);
 bool change_is_due(const Change *change, uint64_t sent, int64_t event_ns,
                    int64_t next_ns);
 /*
- * True when the run is at the place of the change in the log: the drive's time
- * is not later, and `sent` commands were submitted before. Returns false, with
- * *error set, if the log is of another run.
+ * True when the run has come to the change as the log says: the drive's time is
+ * not later than the change, and `sent`, the number of commands submitted so
+ * far, is that of the log. Returns false, with *error set, if the log is of
+ * another run.
  */
 bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
                  GError **error);

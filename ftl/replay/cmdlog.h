@@ -32,7 +32,7 @@ typedef struct {
 
 /* CmdLogRow.order: number of the submission (it may wrap), and two flags. */
 #define CMDLOG_ORDER_MASK 0x3fffffffu
-/* always set: the drive had processed the events at submit_ns */
+/* always set: the drive's events at submit_ns came before the command */
 #define CMDLOG_EVENTS_FIRST (1u << 30)
 #define CMDLOG_FUA (1u << 31)
 

@@ -35,7 +35,7 @@ typedef struct {
 struct ScarpContract {
     ScarpTerms terms;
     uint32_t *head;    /* [sector]: its newest version */
-    uint32_t *left;    /* [sector]: versions until the next prune() */
+    uint32_t *left;    /* [sector]: versions to come before the next prune() */
     GArray *versions;  /* Version */
     uint32_t spare;    /* the first unused element of `versions` */
     GArray *commands;  /* of Command; each may have written many versions */
@@ -215,8 +215,9 @@ static uint64_t durable_since(const ScarpContract *contract, uint64_t sector)
 
 /*
  * Drops versions that are older than a durable one. The next prune comes when
- * the sector has twice as many versions as this prune leaves. So the cost of
- * pruning is constant for each write, however many writes are under way.
+ * the sector has twice as many versions as this prune leaves. So on average the
+ * cost of pruning is constant for each write, however many writes are under
+ * way.
  */
 static void prune(ScarpContract *contract, uint64_t sector)
 {
@@ -317,8 +318,9 @@ static bool shows_since(const Judge *judge, uint64_t sector, uint64_t moment)
 }
 
 /*
- * Adds the flush that completed last to `story`, the text about a fault. An
- * earlier flush may have made the write durable already.
+ * Adds a flush to `story`, the text about a fault: of all completed flushes the
+ * flush that was submitted last. An earlier flush may have made the write
+ * durable already.
  */
 static void tell_flush(const ScarpContract *contract, GString *story)
 {

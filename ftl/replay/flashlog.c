@@ -1,10 +1,11 @@
 /*
  * The log of the places where flash served commands.
  *
- * This file knows a command from its submission to its completion. The program
- * of a buffered write comes after the write's completion, and finds no command
- * here. A program that begins at the moment of that completion does find the
- * command, but does not count, because it ends later.
+ * A command is in the table under_way from its submission to its completion.
+ * The program of a buffered write begins after the write's completion, so it
+ * finds no command in the table. A program that begins at the moment of the
+ * completion still finds the command, but ends later, so that flashlog_end()
+ * does not log it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

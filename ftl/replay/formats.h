@@ -46,7 +46,7 @@ typedef enum {
     TRACE_LEADING_GARBAGE = 1, /* any lines may precede the first good one */
     /* no line of names may precede the first good one */
     TRACE_NO_HEAD = 2,
-    TRACE_DOTTED = 4, /* sniffed only if a time has a decimal point */
+    TRACE_DOTTED = 4, /* times are in ms, mostly with a decimal point */
     TRACE_SECTORS = 8, /* offsets and lengths are in sectors */
 } TraceTraits;
 

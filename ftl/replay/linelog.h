@@ -1,7 +1,8 @@
 /*
- * The line log. For each request, in the order of submission, it has the line
- * of the trace and the job that the request came from. The file is text with a
- * head and commas.
+ * The line log. For each request, in the order of submission, it has the number
+ * of the line of the trace, and the job, that the request came from. The file
+ * is text: a line with the names of the columns, and then a line for each
+ * request, with commas between the columns.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,6 @@
 /*
- * A request of a workload: the replay loop and jobs check, count and submit
- * requests with these functions.
+ * Functions with which the replay loop and jobs check a request of a workload,
+ * count it, and make a command from it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -29,9 +29,9 @@ bool reshape_parse_skip(Reshape *how, const char *text, GError **error);
 
 /*
  * Returns the workload that open() opens, in its new shape. open() is called
- * for each pass, so `opaque` must live until the workload is freed. Times go on
- * from pass to pass, a mean gap apart; addresses stay. Returns NULL, with
- * *error set, if open() fails.
+ * for each pass, so `opaque` must live until the workload is freed. Each pass
+ * has the same addresses, and begins a mean gap after the last request of the
+ * pass before. Returns NULL, with *error set, if open() fails.
  */
 Workload *reshape_new(const Reshape *how, ReshapeOpen *open, void *opaque,
                       GError **error);
