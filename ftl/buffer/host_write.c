@@ -206,9 +206,9 @@ static void write_unit(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
 /* ---- Writes ------------------------------------------------------------- */
 
 /*
- * A command waits for the units `first` to `last`. Queues programs of the
- * packers (pages under construction) that have these units, even if the pages
- * are not full.
+ * Called for a command that waits until the units `first` to `last` are on
+ * flash. Queues programs of the packers (pages under construction) that have
+ * these units, even if the pages are not full.
  *
  * A unit whose mapping entry is still on flash is in no packer yet. The packer
  * that it will go to is programmed without it, because the units in there may

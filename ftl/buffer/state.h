@@ -37,7 +37,7 @@ struct ScarpDirty {
     bool until_ready;     /* cmd waits for the unit's other bytes, not flash */
     bool superseded;      /* a newer write, or a deallocate, made it stale */
     bool not_awaited;     /* no flush waits for it (lie.flush_queued_only) */
-    bool burnt; /* power failed, but a program put the unit into the cells */
+    bool burnt; /* on flash, although power failed during its program */
 };
 
 typedef struct {
