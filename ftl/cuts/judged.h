@@ -13,7 +13,7 @@
 typedef struct {
     Rerun run;
     bool is_volatile; /* completed writes may be lost */
-    /* The members below are set only if the drive is judged. */
+    /* `contract`, `last` and `before` are set only if the drive is judged. */
     ScarpContract *contract;
     uint32_t *last; /* [sector]: id of the last completed write; 0: none */
     char *before;   /* contents when the run began; NULL: zeroes */

@@ -21,8 +21,9 @@ typedef struct {
 } CutsHow;
 
 /*
- * Tries the cut, and writes a line of JSON to out, or two lines if power fails
- * twice. docs/powercut.md has the members.
+ * Tries the cut, and writes a line of JSON to out. With how->twice, a second
+ * line tells how the same cut ended with another cut during the recovery.
+ * docs/powercut.md has the members.
  */
 void cuts_one(CutsWalk *walk, const CutsHow *how, FILE *out);
 
