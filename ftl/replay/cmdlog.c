@@ -1,8 +1,9 @@
 /*
  * Command logs: written by a replay, read as a workload.
  *
- * The rows of a log are in the order of completion. So all rows are read (48
- * bytes each) and sorted before the first request is given out.
+ * The rows of a log are in the order of completion, but a workload needs the
+ * order of submission. So all rows are read (48 bytes each) and sorted before
+ * the first request is given out.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

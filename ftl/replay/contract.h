@@ -36,8 +36,8 @@ void scarp_contract_free(ScarpContract *contract);
 
 /*
  * Begins the contract anew. found[sector] is the id of the write whose contents
- * the sector has, durably; 0: of no write. The caller may use any id again that
- * is not in found[].
+ * the sector has, or 0 if they are of no write. These contents are durable. The
+ * caller may use any id again that is not in found[].
  */
 void scarp_contract_begin(ScarpContract *contract, const uint32_t *found);
 
@@ -53,8 +53,9 @@ void scarp_contract_complete(ScarpContract *contract, uint32_t id,
 
 /*
  * True when the sector has the contents that the write with this id put there.
- * With id 0: zeroes, or the contents at the beginning of the contract. Several
- * writes may have put equal contents.
+ * Id 0 stands for zeroes, and for the contents that a sector with a 0 in
+ * found[] had when the contract began. Several writes may have put equal
+ * contents, so the function may be true for several ids.
  */
 typedef bool (*ScarpHolds)(void *opaque, uint64_t sector, uint32_t id);
 

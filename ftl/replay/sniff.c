@@ -40,7 +40,7 @@
 /* Findings about the lines, when they are read as lines of one format. */
 typedef struct {
     const TraceFormat *format;
-    uint32_t good;          /* requests before the first foreign line */
+    uint32_t good;          /* requests before a line of another format */
     bool fits;              /* every line is of the format */
     bool dots;              /* the line of a request has a decimal point */
     int64_t first_ns, last_ns;
