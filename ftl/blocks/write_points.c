@@ -191,13 +191,12 @@ uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Takes up to *pages consecutive pages of the write point's open block, and
- * opens a block if there is none. Sets *pages to the number taken, and returns
- * the first PPN.
+ * Takes consecutive pages of the write point's open block, which must have as
+ * many, and opens a block if there is none. Returns the first PPN.
  */
 static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
                             ScarpOrigin origin, uint16_t stream,
-                            uint32_t *pages)
+                            uint32_t pages)
 {
     ScarpBlocksPlane *plane = &drive->blocks.plane[p];
     uint32_t *active = &plane->active[point];
@@ -223,9 +222,7 @@ static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
     block = scarp_block_record(drive, *active);
     ppn = scarp_block_ppn(drive, *active) +
           block->written * drive->geo.units_per_page;
-    *pages = MIN(*pages,
-                 (uint32_t)drive->desc.pages_per_block - block->written);
-    block->written += *pages;
+    block->written += pages;
     block->modified_ns = scarp_time_ns(drive);
     if (block->written == drive->desc.pages_per_block) {
         if (is_translation(drive, stream)) {
@@ -242,13 +239,15 @@ uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint16_t stream,
                                 uint32_t *pages)
 {
     ScarpOrigin origin = SCARP_ORIGIN_GC;
+    int point = point_for(drive, p, origin, stream);
+    uint32_t room = drive->desc.pages_per_block - next_of(drive, p, point);
     uint32_t ppn;
 
     if (drive->scheme.multiplane->aligned) {
-        *pages = 1; /* each page may change which plane is behind */
+        room = 1; /* each page may change which plane is behind */
     }
-    ppn = take(drive, p, point_for(drive, p, origin, stream), origin, stream,
-               pages);
+    *pages = MIN(*pages, room);
+    ppn = take(drive, p, point, origin, stream, *pages);
     scarp_media_pages_programmed(drive, ppn, *pages);
     return ppn;
 }
@@ -256,26 +255,21 @@ uint32_t scarp_page_take_copies(ScarpDrive *drive, uint32_t p, uint16_t stream,
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
                          uint16_t stream)
 {
-    uint32_t one = 1;
-
     if (scarp_page_is_slc(drive, p, origin, stream)) {
         return scarp_slc_take(drive, p, stream);
     }
     return take(drive, p, point_for(drive, p, origin, stream), origin, stream,
-                &one);
+                1);
 }
 
 uint32_t scarp_page_take_real(ScarpDrive *drive, uint32_t p)
 {
     ScarpOrigin origin = SCARP_ORIGIN_HOST;
-    uint32_t one = 1;
 
-    return take(drive, p, point_for(drive, p, origin, 0), origin, 0, &one);
+    return take(drive, p, point_for(drive, p, origin, 0), origin, 0, 1);
 }
 
 uint32_t scarp_aligned_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
 {
-    uint32_t one = 1;
-
-    return take(drive, p, WRITE_ALIGNED, origin, 0, &one);
+    return take(drive, p, WRITE_ALIGNED, origin, 0, 1);
 }

@@ -51,39 +51,41 @@ static inline void clear_any(ScarpEvents *events, uint32_t head)
     }
 }
 
-/*
- * Returns the head that was set first among all heads with the time in `value`.
- * Equal times are common: when one die's transfer ends, another die's transfer
- * begins on the same channel.
- */
-static inline uint32_t first_set(const ScarpEvents *events, uint64_t value)
+/* Sets a head again that was cleared, to the time in `value`. */
+static inline void put_back(ScarpEvents *events, uint32_t head, uint64_t value)
 {
-    uint64_t first_seq = UINT64_MAX;
-    uint32_t first = 0;
+    uint64_t *least = &events->least_of[head / SCARP_HEAD_HALF];
 
-    for (uint32_t i = 0; i < SCARP_HEAD__COUNT; i++) {
-        uint64_t seq = (events->head[i] ^ value) < SCARP_HEAD__COUNT
-                           ? events->head_seq[i] : UINT64_MAX;
-
-        first = seq < first_seq ? i : first;
-        first_seq = MIN(seq, first_seq);
-    }
-    return first;
+    events->head[head] = value - value % SCARP_HEAD__COUNT + head;
+    *least = MIN(*least, events->head[head]);
 }
 
+/*
+ * Equal times are common: when one die's transfer ends, another die's transfer
+ * begins on the same channel. All heads with that time are cleared one by one,
+ * and then put back, but for the one that was set first.
+ */
 uint32_t scarp_events_take(ScarpEvents *events)
 {
-    uint64_t value = scarp_events_least(events);
-    uint32_t head = value % SCARP_HEAD__COUNT;
+    uint64_t value = scarp_events_least(events), next;
+    uint32_t first = value % SCARP_HEAD__COUNT;
+    uint32_t later = 0; /* bit i: head i has the same time, and was set later */
 
-    clear_any(events, head);
-    if ((scarp_events_least(events) ^ value) < SCARP_HEAD__COUNT) {
-        events->head[head] = value;
-        events->least_of[head / SCARP_HEAD_HALF] = value;
-        head = first_set(events, value);
-        clear_any(events, head);
+    clear_any(events, first);
+    next = scarp_events_least(events);
+    while ((next ^ value) < SCARP_HEAD__COUNT) {
+        uint32_t rival = next % SCARP_HEAD__COUNT;
+        bool earlier = events->head_seq[rival] < events->head_seq[first];
+
+        clear_any(events, rival);
+        later |= 1u << (earlier ? first : rival);
+        first = earlier ? rival : first;
+        next = scarp_events_least(events);
     }
-    return head;
+    for (; later; later &= later - 1) {
+        put_back(events, __builtin_ctz(later), value);
+    }
+    return first;
 }
 
 void scarp_events_init(ScarpEvents *events, uint32_t n_far)

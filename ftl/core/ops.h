@@ -301,7 +301,7 @@ static inline bool scarp_event_take(ScarpDrive *drive, uint32_t *source)
     ScarpEvents *events = &drive->core.events;
     uint32_t head;
 
-    drive->core.now_ns = scarp_events_next_ns(events);
+    drive->core.now_ns = scarp_events_least(events) / SCARP_HEAD__COUNT;
     head = scarp_events_take(events);
     if (head < SCARP_EVENTS_LANES) {
         *source = scarp_events_lane_taken(events, head);

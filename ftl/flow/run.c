@@ -87,11 +87,22 @@ static inline void run_next(ScarpDrive *drive)
 #endif
 }
 
-static inline void run_until(ScarpDrive *drive, int64_t now_ns)
+/*
+ * Runs the events up to limit_ns. With until_done it stops earlier: when a
+ * command has completed, only the other events of that time still run. The loop
+ * is the only caller of run_next(), which the compiler then inlines.
+ */
+static void run_events(ScarpDrive *drive, int64_t limit_ns, bool until_done)
 {
-    while (scarp_event_until(drive, now_ns)) {
+    while (scarp_event_until(drive, until_done && scarp_hil_any_done(drive)
+                                        ? scarp_time_ns(drive) : limit_ns)) {
         run_next(drive);
     }
+}
+
+static void run_until(ScarpDrive *drive, int64_t now_ns)
+{
+    run_events(drive, now_ns, false);
     scarp_time_set(drive, MAX(scarp_time_ns(drive), now_ns));
 }
 
@@ -113,14 +124,8 @@ void scarp_run(ScarpDrive *drive, int64_t now_ns)
 
 bool scarp_run_until_done(ScarpDrive *drive, int64_t limit_ns)
 {
-    limit_ns = MIN(limit_ns, SCARP_TIME_LAST);
-    while (!scarp_hil_any_done(drive) && scarp_event_until(drive, limit_ns)) {
-        run_next(drive);
-        /* events of one time run together, as in scarp_run() */
-        while (scarp_hil_any_done(drive) &&
-               scarp_event_until(drive, scarp_time_ns(drive))) {
-            run_next(drive);
-        }
+    if (!scarp_hil_any_done(drive)) {
+        run_events(drive, MIN(limit_ns, SCARP_TIME_LAST), true);
     }
     return scarp_hil_any_done(drive);
 }

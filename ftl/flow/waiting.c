@@ -33,34 +33,31 @@ const ScarpFlashCmd *scarp_flow_oldest(const ScarpDrive *drive, uint32_t die,
     return best;
 }
 
-static void see_programs(const ScarpDrive *drive, uint32_t die,
-                         ScarpQueueKind kind, ScarpWaiting *w)
+static void see_program(const ScarpDrive *drive, uint32_t p,
+                        const ScarpFlashCmd *head, ScarpWaiting *w)
 {
-    uint32_t first = scarp_die_plane(drive, die);
-
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        const ScarpFlashCmd *head = scarp_nand_head(drive, p, kind);
-
-        if (!head) {
-            continue;
-        }
-        if (has_page(drive, p, head)) {
-            w->program = older(head, w->program);
-        } else {
-            scarp_mark(drive, program_without_page);
-            w->pageless = older(head, w->pageless);
-        }
+    if (has_page(drive, p, head)) {
+        w->program = older(head, w->program);
+    } else {
+        scarp_mark(drive, program_without_page);
+        w->pageless = older(head, w->pageless);
     }
 }
 
 void scarp_flow_see_programs(const ScarpDrive *drive, uint32_t die,
                              ScarpWaiting *w)
 {
-    if (scarp_nand_queued(drive, die, QUEUE_PROGRAMS)) {
-        see_programs(drive, die, QUEUE_PROGRAMS, w);
-    }
-    if (scarp_nand_queued(drive, die, QUEUE_MAP)) {
-        see_programs(drive, die, QUEUE_MAP, w);
+    static const ScarpQueueKind kinds[] = { QUEUE_PROGRAMS, QUEUE_MAP };
+    uint32_t first = scarp_die_plane(drive, die);
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+            const ScarpFlashCmd *head = scarp_nand_head(drive, p, kinds[i]);
+
+            if (head) {
+                see_program(drive, p, head, w);
+            }
+        }
     }
     if (scarp_nand_guests_wait(drive, die)) {
         w->copy = scarp_flow_oldest(drive, die, QUEUE_GC);
