@@ -11,6 +11,7 @@
 #define SPARE_THRESHOLD_PERCENT 10
 #define USED_MAX_PERCENT 255
 #define MINUTE_NS (60ull * 1000 * 1000 * 1000)
+#define MINUTE_MS (60u * 1000)
 
 /*
  * Returns the number of logical blocks in `bytes` in the form that Identify
@@ -40,6 +41,38 @@ void flash_health_say_firmware(NvmeFlash *flash)
 {
     for (GSList *item = flash->namespaces; item; item = item->next) {
         say_firmware(((NvmeNamespace *)item->data)->subsys);
+    }
+}
+
+static uint16_t kelvin_of(uint64_t millicelsius)
+{
+    return MIN((millicelsius + 273150) / 1000, UINT16_MAX);
+}
+
+/*
+ * Sets each controller's temperature, and the temperatures of Identify
+ * Controller from which SMART counts minutes: those at which throttling becomes
+ * light, and heavy. 0: there is no such threshold.
+ */
+static void say_temperatures(const NvmeNamespace *ns)
+{
+    ScarpHeat heat;
+
+    if (!scarp_heat(ns->flash->drive, 0, &heat)) {
+        return;
+    }
+    for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
+        NvmeCtrl *n = nvme_subsys_ctrl(ns->subsys, i);
+
+        if (n) {
+            NvmeIdCtrl *id = &n->id_ctrl;
+
+            n->temperature = kelvin_of(heat.millicelsius);
+            id->wctemp = heat.light_celsius
+                ? cpu_to_le16(kelvin_of(heat.light_celsius * 1000)) : 0;
+            id->cctemp = heat.heavy_celsius
+                ? cpu_to_le16(kelvin_of(heat.heavy_celsius * 1000)) : 0;
+        }
     }
 }
 
@@ -83,24 +116,121 @@ void nvme_flash_identify(NvmeNamespace *ns)
     id->nabsn = id->nawun;
     id->nabspf = id->nawun;
 
+    say_temperatures(ns);
     if (!scarp_drive_deallocates(drive)) {
         /* deallocated blocks keep their contents, as dlfeat says */
         id->dlfeat = 0;
     }
 }
 
+/* ---- Temperature --------------------------------------------------------- */
+
+/*
+ * Returns the temperature of the controller's warmest flash, each as of its
+ * last run. 0: no flash of the controller has a temperature.
+ */
+static uint32_t composite_millicelsius(NvmeCtrl *n)
+{
+    uint32_t warmest = 0;
+
+    for (uint32_t nsid = 1; nsid <= NVME_MAX_NAMESPACES; nsid++) {
+        NvmeNamespace *ns = nvme_ns(n, nsid);
+
+        if (ns && ns->flash) {
+            warmest = MAX(warmest, ns->flash->millicelsius);
+        }
+    }
+    return warmest;
+}
+
+/*
+ * Sets the controller's temperature. Returns true if the temperature has come
+ * to a threshold that the host has set (Set Features, 04h).
+ */
+static bool set_temperature(NvmeCtrl *n)
+{
+    uint32_t millicelsius = composite_millicelsius(n);
+    uint16_t before = n->temperature, high = n->features.temp_thresh_hi;
+    uint16_t low = n->features.temp_thresh_low;
+    uint16_t kelvin = kelvin_of(millicelsius);
+
+    if (!millicelsius) {
+        return false;
+    }
+    n->temperature = kelvin;
+    return (before < high && kelvin >= high) || (before > low && kelvin <= low);
+}
+
+/*
+ * Tells all controllers of the flash's subsystems how warm the flash is. If one
+ * controller comes to its host's threshold, each host of the subsystem that has
+ * asked for such events gets one.
+ */
+static void flash_is_warm(NvmeFlash *flash, uint32_t millicelsius)
+{
+    flash->millicelsius = millicelsius;
+    for (GSList *item = flash->namespaces; item; item = item->next) {
+        NvmeSubsystem *subsys = ((NvmeNamespace *)item->data)->subsys;
+        bool crossed = false;
+
+        for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
+            NvmeCtrl *n = nvme_subsys_ctrl(subsys, i);
+
+            crossed |= n && set_temperature(n);
+        }
+        if (crossed) {
+            nvme_subsys_smart_event(subsys, NVME_SMART_TEMPERATURE);
+        }
+    }
+}
+
+/*
+ * Adds a flash's temperature to the SMART log. NvmeSmartLog.reserved2 has from
+ * byte 0 on minutes above the warning threshold and above the critical one, and
+ * from byte 24 on transitions to light and heavy throttling, and seconds of
+ * each.
+ */
+static void smart_heat(NvmeFlash *flash, NvmeSmartLog *smart,
+                       const ScarpHeat *heat)
+{
+    const struct {
+        unsigned at;
+        uint64_t value;
+    } of[] = {
+        { 0, (heat->above_light_ms - heat->above_heavy_ms) / MINUTE_MS },
+        { 4, heat->above_heavy_ms / MINUTE_MS },
+        { 24, heat->light_transitions },
+        { 28, heat->heavy_transitions },
+        { 32, heat->light_ms / 1000 },
+        { 36, heat->heavy_ms / 1000 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(of); i++) {
+        uint8_t *to = smart->reserved2 + of[i].at;
+        uint64_t value = MIN(of[i].value, UINT32_MAX);
+
+        stl_le_p(to, MAX(value, ldl_le_p(to)));
+    }
+    flash_is_warm(flash, MIN(heat->millicelsius, UINT32_MAX));
+}
+
 void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
 {
     uint64_t busy_ns = flash->busy_ns;
     uint32_t spare, used;
-    bool broken;
+    bool broken, warms;
+    ScarpHeat heat;
 
     nvme_flash_lock(flash);
     spare = scarp_spare_percent(flash->drive);
     used = scarp_used_percent(flash->drive);
     broken = scarp_stats(flash->drive)->oob_mismatches;
+    warms = scarp_heat(flash->drive, nvme_flash_now_ns(flash), &heat);
     nvme_flash_unlock(flash);
 
+    if (warms) {
+        smart_heat(flash, smart, &heat);
+    }
     if (flash->admit.in_flight) {
         busy_ns += nvme_flash_now_ns(flash) - flash->busy_from_ns;
     }
@@ -123,6 +253,8 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
     }
 }
 
+/* ---- Warnings ------------------------------------------------------------ */
+
 /*
  * Called after a run of the engine. When the spare is below its threshold, each
  * subsystem is warned once, as soon as one of its hosts has asked for such
@@ -130,6 +262,11 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
  */
 void flash_health_look(NvmeFlash *flash)
 {
+    uint32_t millicelsius = flash_port_millicelsius(flash->port);
+
+    if (millicelsius != flash->millicelsius) {
+        flash_is_warm(flash, millicelsius);
+    }
     if (flash_port_spare_percent(flash->port) >= SPARE_THRESHOLD_PERCENT) {
         return;
     }

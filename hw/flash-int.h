@@ -152,6 +152,7 @@ struct NvmeFlash {
     uint64_t busy_ns;       /* sum of the earlier busy times */
     GSList *namespaces;     /* namespaces on the flash, the last one first */
     GSList *spare_warned;   /* subsystems that were warned of little spare */
+    uint32_t millicelsius;  /* told to controllers; 0: no group heat */
     uint64_t ns_bytes;      /* bytes of the flash that namespaces have */
     /* endurance group of the last namespace, for comparison */
     const NvmeEnduranceGroup *endgrp;

@@ -28,6 +28,7 @@ struct FlashPort {
     uint64_t bad_blocks;
     uint64_t submitted;  /* number of commands given to the engine */
     atomic_uint spare_percent;
+    atomic_uint millicelsius;
     atomic_uint awaited, reached; /* bits FLASH_PORT_… */
 };
 
@@ -76,6 +77,17 @@ static void look_at_spare(FlashPort *port)
                           memory_order_relaxed);
 }
 
+static void look_at_heat(FlashPort *port)
+{
+    ScarpHeat heat = { 0 };
+
+    if (scarp_heat(port->drive, scarp_now_ns(port->drive), &heat)) {
+        atomic_store_explicit(&port->millicelsius,
+                              MIN(heat.millicelsius, UINT32_MAX),
+                              memory_order_relaxed);
+    }
+}
+
 FlashPort *flash_port_new(ScarpDrive *drive)
 {
     FlashPort *port = qemu_memalign(CACHE_LINE, sizeof(*port));
@@ -83,6 +95,7 @@ FlashPort *flash_port_new(ScarpDrive *drive)
     memset(port, 0, sizeof(*port));
     port->drive = drive;
     look_at_spare(port);
+    look_at_heat(port);
     return port;
 }
 
@@ -109,6 +122,11 @@ ScarpCmd *flash_port_pop(FlashPort *port)
 uint32_t flash_port_spare_percent(FlashPort *port)
 {
     return atomic_load_explicit(&port->spare_percent, memory_order_relaxed);
+}
+
+uint32_t flash_port_millicelsius(FlashPort *port)
+{
+    return atomic_load_explicit(&port->millicelsius, memory_order_relaxed);
 }
 
 void flash_port_await(FlashPort *port, unsigned what)
@@ -208,6 +226,7 @@ int64_t flash_port_run(FlashPort *port, int64_t now_ns, unsigned most)
     if (scarp_stats(port->drive)->bad_blocks != port->bad_blocks) {
         look_at_spare(port);
     }
+    look_at_heat(port);
     if (atomic_load_explicit(&port->awaited, memory_order_relaxed)) {
         look_at_awaited(port);
     }

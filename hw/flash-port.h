@@ -38,6 +38,12 @@ ScarpCmd *flash_port_pop(FlashPort *port);
 /* Client: returns scarp_spare_percent() as of the owner's last run. */
 uint32_t flash_port_spare_percent(FlashPort *port);
 
+/*
+ * Client: returns the drive's temperature in millidegrees Celsius as of the
+ * owner's last run; 0: the description has no group heat.
+ */
+uint32_t flash_port_millicelsius(FlashPort *port);
+
 /* States of the drive that a client may wait for. */
 enum {
     FLASH_PORT_READY = 1, /* scarp_is_ready() */

@@ -11,9 +11,9 @@ from machine import Machine
 from nvme import PAGE, Admin, Controller, Namespace, Op
 
 ERROR_LOG, SMART_LOG = 1, 2
-SPARE_WARNING = 1 << 0
+SPARE_WARNING, TEMPERATURE_WARNING = 1 << 0, 1 << 1
 MINUTE_NS = 60 * 10**9
-ASYNC_CONFIG = 0x0B
+TEMPERATURE_THRESHOLD, ASYNC_CONFIG = 0x04, 0x0B
 
 
 @dataclass
@@ -41,6 +41,13 @@ def smart(ctrl: Controller, nsid: int = 0xFFFFFFFF) -> Smart:
     return Smart(
         warnings, spare, threshold, used, read, written, reads, writes, busy, errors, entries
     )
+
+
+def warmth(ctrl: Controller) -> tuple[int, ...]:
+    """Warnings, kelvins, minutes above two thresholds, transitions, and seconds throttled."""
+    status, page = ctrl.get_log(SMART_LOG, 512, 0xFFFFFFFF)
+    assert status == 0, status
+    return (*struct.unpack_from("<BH", page), *struct.unpack_from("<II16xIIII", page, 192))
 
 
 class Health(DriveTest):
@@ -153,6 +160,47 @@ class Health(DriveTest):
         for _ in range(125):
             ns.read(0, 4 * KIB)
         self.assertEqual(smart(ctrl).busy_minutes, 2)
+        self.finish(machine)
+
+    def test_heat(self) -> None:
+        """One program warms the drive from 25 to 45 °C; it cools by a thousandth in 100 ms."""
+        keys = (
+            "capacity_mj=50",
+            "loss_ms=100000",
+            "program_nj=1000000000",
+            "light_celsius=34",
+            "heavy_celsius=42",
+        )
+        more = ",overrides=" + ",,".join(f"heat.{key}" for key in keys)
+        machine, ctrl, ns = self.drive(more=more)
+        self.assertEqual(struct.unpack_from("<HH", ctrl.identify(1), 266), (307, 315))
+        self.assertEqual(warmth(ctrl), (0, 298, 0, 0, 0, 0, 0, 0))
+        ctrl.check(Admin.SET_FEATURES, cdw=(TEMPERATURE_THRESHOLD, 310))
+        ctrl.check(Admin.SET_FEATURES, cdw=(ASYNC_CONFIG, TEMPERATURE_WARNING))
+        for time in (1, 2):
+            event = ctrl.admin.submit(0x0C)
+            self.assertIsNone(ctrl.admin.done(event))
+            ns.write(0, pattern(1, 4 * KIB))
+            told = ctrl.admin.done(event)
+            assert told, "no event, as warm as the drive is"
+            # Of type SMART; which: a temperature threshold; where: the log page.
+            self.assertEqual(told.result, SMART_LOG << 16 | 1 << 8 | 1)
+            warnings, kelvin, *_, light, heavy, _, _ = warmth(ctrl)
+            self.assertEqual((warnings, kelvin), (TEMPERATURE_WARNING, 318))
+            self.assertEqual((light, heavy), (time, time))
+            # Light from 51 s on to 161 s; above 42 °C for 16 s, and above 34 °C for 80 s.
+            machine.step(30 * MINUTE_NS)
+            self.assertEqual(
+                warmth(ctrl),
+                (0, 298, time * 636 // 600, 0, time, time, time * 10986 // 100, time * 51),
+            )
+        self.finish(machine)
+
+    def test_no_heat(self) -> None:
+        """Without the group, the temperature is always that of QEMU's other drives."""
+        machine, ctrl, ns = self.drive()
+        ns.write(0, pattern(1, 4 * KIB))
+        self.assertEqual(warmth(ctrl), (0, 0x143, 0, 0, 0, 0, 0, 0))
         self.finish(machine)
 
 
