@@ -12,18 +12,19 @@ void scarp_media_erase(ScarpDrive *drive, uint32_t index)
     ScarpMediaBlock *block = &drive->media.block[index];
     uint32_t *lpn_of = &drive->media.lpn_of[scarp_block_ppn(drive, index)];
 
+    /*
+     * Frees the bytes that the block still has. With nand.power_cuts these are
+     * the bytes of overwritten and relocated units, which flash keeps until the
+     * erase. Without nand.power_cuts such bytes are freed or moved when the
+     * unit becomes invalid, and only Sanitize erases a block that has bytes.
+     */
+    for (uint32_t i = 0;
+         block->contents && i < drive->geo.units_per_block; i++) {
+        scarp_contents_release(drive, block->contents[i]);
+    }
     if (scarp_media_keeps(drive)) {
         uint32_t pages = drive->desc.pages_per_block;
 
-        /*
-         * Frees the bytes of overwritten and relocated units, which flash keeps
-         * until the erase. Without nand.power_cuts these bytes are freed or
-         * moved earlier, when the unit becomes invalid.
-         */
-        for (uint32_t i = 0;
-             block->contents && i < drive->geo.units_per_block; i++) {
-            scarp_contents_release(drive, block->contents[i]);
-        }
         scarp_media_set_pages(drive, index * pages, pages, PAGE_ERASED);
     }
     for (uint32_t i = 0; i < drive->geo.units_per_block; i++) {

@@ -59,6 +59,10 @@ static void fill_twice(Rig *rig)
     for (uint64_t i = 0; i < pages / 4; i++) {
         rig_write(rig, i * 7 % pages);
     }
+    /* bytes that are not zero take memory, which the erase must free */
+    for (uint64_t i = 0; i < 8; i++) {
+        power_write(rig, i, 7);
+    }
     rig_drain(rig);
 }
 
