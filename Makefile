@@ -24,7 +24,7 @@ LONG := test-docs-long test-unit-long test-scripts-long test-e2e-long test-guest
 
 .DEFAULT_GOAL := help
 NEED_PYTHON := run compare shell setup update-locks test test-long test-docs test-docs-long test-qtest test-guest test-upstream test-tsan \
-	conformance test-tsan-guest test-guest-long test-qtest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-e2e-long test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime bench-instant test-instant test-realtime-long against mutate coverage lint test-kvm test-tcg hunt-nvme fuzz-device dist install uninstall
+	conformance test-tsan-guest test-guest-long test-qtest-long test-array-guest test-array-kills test-file-systems test-laws test-scripts test-scripts-long test-e2e test-e2e-long test-determinism test-reproduce determinism reproduce bench bench-array bench-guest bench-realtime bench-instant test-instant test-realtime-long against ranking mutate coverage lint test-kvm test-tcg hunt-nvme fuzz-device dist install uninstall
 NEED_COMPILER := test-unit test-unit-long test-array test-array-long fuzz test-fuzz-long hunt test-hunt test-hunt-long hunt-array test-hunt-array
 .PHONY: help clean python compiler $(NEED_PYTHON) $(NEED_COMPILER)
 
