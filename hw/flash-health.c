@@ -79,8 +79,10 @@ static void say_temperatures(const NvmeNamespace *ns)
 /*
  * Tells the host that writes should be whole mapping units (NPWG), because for
  * a smaller write the drive first reads the other bytes of the unit. Without
- * NPWG the host would assume that each logical block is such a unit. A power
- * cut never leaves a mapping unit half written.
+ * NPWG the host would assume that each logical block is such a unit.
+ *
+ * Also tells the host that writes of one mapping unit are atomic: a power cut
+ * never leaves a mapping unit half written.
  */
 void nvme_flash_identify(NvmeNamespace *ns)
 {

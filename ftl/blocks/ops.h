@@ -43,8 +43,9 @@ uint32_t scarp_plane_promised_blocks(const ScarpDrive *drive, uint32_t plane);
 
 /*
  * Reserves `change` more pages of the plane for copies that garbage collection
- * makes from other planes or ahead of time. No other write then takes the free
- * blocks that these copies need. A negative change gives reserved pages back.
+ * makes from other planes, or makes before the plane is short of free blocks.
+ * No other write then takes the free blocks that these copies need. A negative
+ * change gives reserved pages back.
  */
 static inline void scarp_plane_promise(ScarpDrive *drive, uint32_t plane,
                                        int change)

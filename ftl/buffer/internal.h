@@ -200,10 +200,10 @@ bool scarp_buffer_deallocates_at_once(const ScarpDrive *drive,
  */
 void scarp_buffer_deallocate(ScarpDrive *drive, uint32_t lpn);
 /*
- * Deallocates n units from lpn on, and writes that into their record. All n
- * units must belong to one record. A record is a unit whose contents are
- * version numbers of deallocations. Its LPN lies above the host's LPNs, and it
- * is buffered and programmed like host data.
+ * Deallocates n units from lpn on, and notes their deallocations in the record
+ * of these units. One record must be for all n units. A record is a unit beyond
+ * the host's LPNs. It holds the version numbers of the deallocations of a range
+ * of LPNs, and is buffered and programmed like host data.
  */
 void scarp_buffer_deallocate_run(ScarpDrive *drive, ScarpCmd *cmd, uint32_t lpn,
                                  uint32_t n);

@@ -181,7 +181,10 @@ typedef struct {
     uint64_t unserialised;        /* versions have 8 bits */
     /* recovery ignores records of deallocations */
     uint64_t deallocation_undone;
-    /* recovery ignores checkpoints, and reads later pages only */
+    /*
+     * 1: recovery does not read the last checkpoint, but only the journal: the
+     * pages that were programmed after that checkpoint
+     */
     uint64_t no_checkpoint;
 } ScarpDescription;
 

@@ -108,7 +108,10 @@ typedef struct {
     const ScarpFlashCmd *program;
     /* the oldest program that lacks a free page, for itself or for its pad */
     const ScarpFlashCmd *pageless;
-    /* GC's oldest command, if a guest (nand/ops.h) waits; otherwise NULL */
+    /*
+     * GC's oldest command that waits at the die, whether it is a guest (see
+     * nand/ops.h) or not. NULL if no guest waits at the die.
+     */
     const ScarpFlashCmd *copy;
     const ScarpFlashCmd *pad;  /* the oldest program that needs a pad now */
     const ScarpFlashCmd *suspended;

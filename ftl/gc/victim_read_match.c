@@ -1,10 +1,9 @@
 /*
  * GC-VIC's choice (hpdc18 §4.3, Algorithm 3): of the blocks with exactly the
- * fewest valid units, the victim is the block whose valid pages match the
- * greatest number of reads that wait at the die's other planes.
- *
- * A block has each page offset once. So a block's matches are the different
- * page offsets of waiting reads at which the block has a valid page.
+ * fewest valid units, the victim is the block with the most matches. A match is
+ * a valid page of the block at whose offset a read waits at another plane of
+ * the die. Several reads at one offset are one match, because the block has
+ * only one page at that offset.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

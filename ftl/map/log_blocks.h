@@ -167,10 +167,10 @@ static inline bool scarp_log_in_place_behind(const ScarpDrive *drive,
 }
 
 /*
- * Counts of the pages that are on their way to the plane and will be written
- * before lpn, and of the blocks that they will open. Of each logical block
- * other than lpn's, only the first such page is looked at; its further pages
- * are assumed to go to the same block.
+ * How many pages will be filled and blocks opened before lpn is written, by the
+ * pages that are already on their way to the plane. For a logical block other
+ * than lpn's, only its first page on the way is looked at. The logical block's
+ * other pages are assumed to go to the same block as the first.
  */
 typedef struct {
     uint32_t data;   /* pages of the data block of lpn's logical block */

@@ -142,7 +142,10 @@ static uint64_t mark(uint64_t *bits, uint64_t first, uint64_t last)
     return news * FOOTPRINT_BYTES;
 }
 
-/* Counts properties of the workload, after it was fitted to the drive. */
+/*
+ * Adds a record, already fitted to the drive, to the statistics of the
+ * workload: its footprint, its span of time, its sequential requests.
+ */
 static void characterise(Replay *r, const TraceRecord *record)
 {
     uint64_t first = record->offset_bytes / FOOTPRINT_BYTES, last;

@@ -28,10 +28,11 @@ typedef Workload *ReshapeOpen(void *opaque, GError **error);
 bool reshape_parse_skip(Reshape *how, const char *text, GError **error);
 
 /*
- * Returns the workload that open() opens, in its new shape. open() is called
- * for each pass, so `opaque` must live until the workload is freed. Each pass
- * has the same addresses, and begins a mean gap after the last request of the
- * pass before. Returns NULL, with *error set, if open() fails.
+ * Returns the workload that open() opens, in its new shape. The workload may be
+ * gone through several times. open() is called for each such pass, so `opaque`
+ * must live until the workload is freed. Each pass has the same addresses. Its
+ * first request comes later than the last request of the pass before by the
+ * mean time between requests. Returns NULL, with *error set, if open() fails.
  */
 Workload *reshape_new(const Reshape *how, ReshapeOpen *open, void *opaque,
                       GError **error);
