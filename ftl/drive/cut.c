@@ -39,7 +39,7 @@ void scarp_on_power_cut(ScarpDrive *drive,
 
 /*
  * Returns a new drive with the cells, the clock, the statistics and the scheme
- * of `drive`, which is freed. cut: because its power failed.
+ * of `drive`, and frees `drive`. `cut` is true when the power of `drive` failed.
  */
 static ScarpDrive *replace(ScarpDrive *drive, bool cut)
 {

@@ -41,8 +41,10 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b)
     scarp_mark_if(drive, older_copy_kept,
                   scarp_media_keeps(drive) && drive->map.mending);
     /*
-     * On a drive whose power cannot fail, the simulator has the contents of the
-     * valid copy only, so the copy with contents counts.
+     * The two units are copies of each other. On a drive whose power may fail,
+     * the copy in the older block is taken as the valid one (see the head of
+     * this file). On other drives the simulator has the contents of the valid
+     * copy only, so `a` is the valid copy if it has contents.
      */
     return scarp_media_keeps(drive)
                ? seq_a < seq_b || (seq_a == seq_b && a < b)

@@ -37,7 +37,7 @@ typedef enum {
     MODE_STATIC, /* SLC for ever (slc.static_blocks) */
 } ScarpCellMode;
 
-/* State of a page's cells (nand.power_cuts), two bits each. */
+/* State of a page, kept with nand.power_cuts alone, in two bits a page. */
 typedef enum {
     PAGE_ERASED,
     PAGE_PROGRAMMED, /* each unit of the page has a spare area */

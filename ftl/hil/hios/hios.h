@@ -1,7 +1,7 @@
 /*
- * Records that the source files of the policies hios-1 and hios-2 share. Each
- * waiting command that the policy sees has a record, and each command in the
- * device.
+ * The records that the source files of the policies hios-1 and hios-2 share.
+ * Each waiting command that the policy sees, and each command in the device,
+ * has a record.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
