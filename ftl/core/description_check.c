@@ -16,6 +16,25 @@ const char *const scarp_mapping_names[MAPPING__COUNT] = {
     "page", "demand", "block", "superblock", "fast",
 };
 
+bool scarp_refuse_key(GError **error, const char *name, uint64_t value,
+                      const char *why)
+{
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "%s=%" G_GUINT64_FORMAT ": %s", name, value, why);
+    return false;
+}
+
+bool scarp_check_unused(const ScarpUnusedKey *key, size_t n, const char *why,
+                        GError **error)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (key[i].value != key[i].unused) {
+            return scarp_refuse_key(error, key[i].name, key[i].value, why);
+        }
+    }
+    return true;
+}
+
 static bool check_list(const char *name, const uint64_t *values,
                        const ScarpDescription *d, GError **error)
 {

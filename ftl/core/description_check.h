@@ -20,6 +20,21 @@ extern const char *const scarp_slc_full_names[SLC_FULL__COUNT];
  * is wrong, and says why.
  */
 bool scarp_description_check(const ScarpDescription *d, GError **error);
+/* A key that only some drives use, and its default. */
+typedef struct {
+    const char *name;
+    uint64_t value, unused;
+} ScarpUnusedKey;
+
+/* Sets *error to "name=value: why", and returns false. */
+bool scarp_refuse_key(GError **error, const char *name, uint64_t value,
+                      const char *why);
+/*
+ * True when each of the n keys has its default. Otherwise *error names the
+ * first other key, and says `why` this drive cannot use it.
+ */
+bool scarp_check_unused(const ScarpUnusedKey *key, size_t n, const char *why,
+                        GError **error);
 /* Checks the keys of the SLC cache (core/description_slc.c). */
 bool scarp_description_check_slc(const ScarpDescription *d, GError **error);
 /* Checks the keys of the drive's temperature (core/description_heat.c). */

@@ -7,21 +7,10 @@
 
 #define COOLER_CELSIUS 5
 
-static bool refuse(GError **error, const char *name, uint64_t value,
-                   const char *why)
-{
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "%s=%" G_GUINT64_FORMAT ": %s", name, value, why);
-    return false;
-}
-
 /* Refuses keys of the group on a drive that has no temperature. */
 static bool check_without(const ScarpDescription *d, GError **error)
 {
-    const struct {
-        const char *name;
-        uint64_t value, unused;
-    } key[] = {
+    const ScarpUnusedKey key[] = {
         { "heat.ambient_celsius", d->heat_ambient_celsius, 25 },
         { "heat.loss_ms", d->heat_loss_ms, 0 },
         { "heat.read_nj", d->heat_read_nj, 0 },
@@ -33,13 +22,8 @@ static bool check_without(const ScarpDescription *d, GError **error)
         { "heat.heavy_permille", d->heat_heavy_permille, 0 },
     };
 
-    for (size_t i = 0; i < G_N_ELEMENTS(key); i++) {
-        if (key[i].value != key[i].unused) {
-            return refuse(error, key[i].name, key[i].value,
-                          "needs heat.capacity_mj above 0");
-        }
-    }
-    return true;
+    return scarp_check_unused(key, G_N_ELEMENTS(key),
+                              "needs heat.capacity_mj above 0", error);
 }
 
 bool scarp_description_check_heat(const ScarpDescription *d, GError **error)
@@ -48,31 +32,37 @@ bool scarp_description_check_heat(const ScarpDescription *d, GError **error)
         return check_without(d, error);
     }
     if (!d->heat_loss_ms) {
-        return refuse(error, "heat.loss_ms", 0,
-                      "with heat.capacity_mj it must be above 0");
+        return scarp_refuse_key(error, "heat.loss_ms", 0,
+                                "with heat.capacity_mj it must be above 0");
     }
     if (d->heat_light_celsius &&
         d->heat_light_celsius <= d->heat_ambient_celsius + COOLER_CELSIUS) {
-        return refuse(error, "heat.light_celsius", d->heat_light_celsius,
-                      "must be 0, or above heat.ambient_celsius + 5, as "
-                      "throttling ends when the drive is 5 degrees cooler");
+        return scarp_refuse_key(error, "heat.light_celsius",
+                                d->heat_light_celsius,
+                                "must be 0, or above heat.ambient_celsius + "
+                                "5, as throttling ends when the drive is 5 "
+                                "degrees cooler");
     }
     if (!d->heat_light_celsius && d->heat_light_permille) {
-        return refuse(error, "heat.light_permille", d->heat_light_permille,
-                      "needs heat.light_celsius above 0");
+        return scarp_refuse_key(error, "heat.light_permille",
+                                d->heat_light_permille,
+                                "needs heat.light_celsius above 0");
     }
     if (!d->heat_heavy_celsius) {
         return !d->heat_heavy_permille ||
-               refuse(error, "heat.heavy_permille", d->heat_heavy_permille,
-                      "needs heat.heavy_celsius above 0");
+               scarp_refuse_key(error, "heat.heavy_permille",
+                                d->heat_heavy_permille,
+                                "needs heat.heavy_celsius above 0");
     }
     if (!d->heat_light_celsius) {
-        return refuse(error, "heat.heavy_celsius", d->heat_heavy_celsius,
-                      "needs heat.light_celsius above 0");
+        return scarp_refuse_key(error, "heat.heavy_celsius",
+                                d->heat_heavy_celsius,
+                                "needs heat.light_celsius above 0");
     }
     if (d->heat_light_celsius >= d->heat_heavy_celsius) {
-        return refuse(error, "heat.light_celsius", d->heat_light_celsius,
-                      "must be below heat.heavy_celsius");
+        return scarp_refuse_key(error, "heat.light_celsius",
+                                d->heat_light_celsius,
+                                "must be below heat.heavy_celsius");
     }
     return true;
 }

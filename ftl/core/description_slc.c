@@ -9,21 +9,10 @@ const char *const scarp_slc_full_names[SLC_FULL__COUNT] = {
     "direct", "fold",
 };
 
-static bool refuse(GError **error, const char *name, uint64_t value,
-                   const char *why)
-{
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "%s=%" G_GUINT64_FORMAT ": %s", name, value, why);
-    return false;
-}
-
 /* Refuses keys of the SLC cache on a drive without an SLC cache. */
 static bool check_without(const ScarpDescription *d, GError **error)
 {
-    const struct {
-        const char *name;
-        uint64_t value, unused;
-    } key[] = {
+    const ScarpUnusedKey key[] = {
         { "timing.slc_read_ns", d->slc_read_ns, 0 },
         { "timing.slc_program_ns", d->slc_program_ns, 0 },
         { "timing.slc_erase_ns", d->slc_erase_ns, 0 },
@@ -33,12 +22,10 @@ static bool check_without(const ScarpDescription *d, GError **error)
         { "slc.fold_planes", d->slc_fold_planes, 1 },
     };
 
-    for (size_t i = 0; i < G_N_ELEMENTS(key); i++) {
-        if (key[i].value != key[i].unused) {
-            return refuse(error, key[i].name, key[i].value,
-                          "needs an SLC cache: slc.static_blocks above 0, or "
-                          "slc.dynamic=1");
-        }
+    if (!scarp_check_unused(key, G_N_ELEMENTS(key),
+                            "needs an SLC cache: slc.static_blocks above 0, or "
+                            "slc.dynamic=1", error)) {
+        return false;
     }
     if (d->slc_full != SLC_DIRECT) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
@@ -78,7 +65,7 @@ static bool check_drive(const ScarpDescription *d, GError **error)
         why = "needs timing.slc_read_ns, timing.slc_program_ns and "
               "timing.slc_erase_ns, each above 0";
     }
-    return !why || refuse(error, cache, value, why);
+    return !why || scarp_refuse_key(error, cache, value, why);
 }
 
 /*
@@ -93,14 +80,17 @@ static bool check_fold(const ScarpDescription *d, GError **error)
         return true;
     }
     if (!d->slc_dynamic) {
-        return refuse(error, "slc.static_blocks", d->slc_static_blocks,
-                      "with slc.full=fold it must be at least ftl.streams, as "
-                      "each stream has an open block, or slc.dynamic be 1");
+        return scarp_refuse_key(error, "slc.static_blocks",
+                                d->slc_static_blocks,
+                                "with slc.full=fold it must be at least "
+                                "ftl.streams, as each stream has an open "
+                                "block, or slc.dynamic be 1");
     }
     if (d->slc_most_blocks && d->slc_most_blocks < d->streams) {
-        return refuse(error, "slc.most_blocks", d->slc_most_blocks,
-                      "with slc.full=fold it must be 0, or at least "
-                      "ftl.streams, as each stream has an open block");
+        return scarp_refuse_key(error, "slc.most_blocks", d->slc_most_blocks,
+                                "with slc.full=fold it must be 0, or at "
+                                "least ftl.streams, as each stream has an "
+                                "open block");
     }
     return true;
 }
@@ -114,23 +104,26 @@ bool scarp_description_check_slc(const ScarpDescription *d, GError **error)
         return false;
     }
     if (d->slc_static_blocks >= d->blocks_per_plane) {
-        return refuse(error, "slc.static_blocks", d->slc_static_blocks,
-                      "must be less than geometry.blocks_per_plane, as the "
-                      "host's data must have room beside these blocks");
+        return scarp_refuse_key(error, "slc.static_blocks",
+                                d->slc_static_blocks,
+                                "must be less than "
+                                "geometry.blocks_per_plane, as the host's "
+                                "data must have room beside these blocks");
     }
     if (d->slc_most_blocks && !d->slc_dynamic) {
-        return refuse(error, "slc.most_blocks", d->slc_most_blocks,
-                      "with slc.dynamic=0 it must be 0");
+        return scarp_refuse_key(error, "slc.most_blocks", d->slc_most_blocks,
+                                "with slc.dynamic=0 it must be 0");
     }
     if (d->slc_full == SLC_DIRECT && d->slc_static_blocks &&
         !d->slc_fold_idle_us) {
-        return refuse(error, "slc.fold_idle_us", 0,
-                      "with slc.full=direct and slc.static_blocks it must not "
-                      "be 0, as nothing else would empty these blocks");
+        return scarp_refuse_key(error, "slc.fold_idle_us", 0,
+                                "with slc.full=direct and slc.static_blocks "
+                                "it must not be 0, as nothing else would "
+                                "empty these blocks");
     }
     if (d->slc_fold_planes > d->planes_per_die) {
-        return refuse(error, "slc.fold_planes", d->slc_fold_planes,
-                      "must be from 1 to geometry.planes_per_die");
+        return scarp_refuse_key(error, "slc.fold_planes", d->slc_fold_planes,
+                                "must be from 1 to geometry.planes_per_die");
     }
     return true;
 }
