@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib.metadata
 import multiprocessing
 import os
 import re
@@ -20,13 +21,20 @@ from pathlib import Path
 
 import includes
 import judge
-import remembered
 from table import NAME, Table, TableError, load
 
 try:
     import source
 except ImportError:
     sys.exit("rooms.py: needs PyPI's libclang, which `make lint` installs in a venv of its own")
+
+TOP = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TOP / "scripts")]
+
+from scarplib.dev.remembered import Remembered  # noqa: E402
+
+# What files may include that are read.
+HEADERS_IN = ("ftl", "guest", "hw", "tests")
 
 Job = tuple[Table, str, list[str], bool]
 
@@ -106,21 +114,22 @@ def _read_all(jobs: list[Job], processes: int) -> Iterator[tuple[Job, source.Fac
             yield from pool.imap_unordered(_read, jobs)
 
 
-def _around(table: Table, files: list[str]) -> list[str]:
-    """What facts of every file depend on, beside those that it includes."""
+def _remembered(table: Table, cache: Path) -> Remembered:
     own = [*Path(__file__).parent.glob("*.py"), table.root / NAME]
+    files = includes.sources(table, HEADERS_IN)
+    # A header that appears may come before another of its name.
     headers = [file for file in files if not file.endswith(".c")]
-    libraries = [_run("pkg-config", "--modversion", package) for package in table.packages]
-    return [*(path.read_text() for path in sorted(own)), *headers, *libraries]
+    versions = [_run("pkg-config", "--modversion", package) for package in table.packages]
+    versions += [importlib.metadata.version("libclang")]
+    around = [*(path.read_bytes() for path in sorted(own)), "\n".join(headers + versions).encode()]
+    return Remembered(cache, table.root, files, around)
 
 
 def _facts(table: Table, jobs: list[Job], processes: int, cache: Path | None) -> source.Facts:
     """Of all jobs: from the cache, or read by so many processes."""
     facts, left = source.Facts(), jobs
-    known = None
-    if cache:
-        files = includes.sources(table, ("ftl", *table.test_folders))
-        known = remembered.Remembered(cache, table.root, _around(table, files))
+    known = _remembered(table, cache) if cache else None
+    if known:
         left = []
         for job in jobs:
             found = known.get(job[1], _asked(job))
@@ -130,8 +139,9 @@ def _facts(table: Table, jobs: list[Job], processes: int, cache: Path | None) ->
                 left.append(job)
     for job, some in _read_all(left, processes):
         facts.add(some)
-        if known:
-            known.put(job[1], _asked(job), some)
+        # Those of a file that does not compile are no facts.
+        if known and not some.errors:
+            known.put(job[1], _asked(job), some.files, some)
     return facts
 
 
@@ -247,8 +257,7 @@ def lint(
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    top = Path(__file__).resolve().parents[2]
-    parser.add_argument("--root", type=Path, default=top, help="the tree; default: this one")
+    parser.add_argument("--root", type=Path, default=TOP, help="the tree; default: this one")
     parser.add_argument("--warn", action="store_true", help="also name ops that none uses")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--cache", type=Path, help="a folder that keeps what files say")

@@ -3,22 +3,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from scarplib.build.cache import cache_dir
+from scarplib.build.cache import cache_dir, locked
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.qemu import ensure_source
 from scarplib.build.replayer import LIBRARIES
 from scarplib.build.venv import ensure_venv
 from scarplib.dev import first_words, names, senses
-from scarplib.dev.clean import Clean
+from scarplib.dev.remembered import Remembered
 from scarplib.errors import UserError
 from scarplib.paths import ROOT
 
@@ -82,6 +82,9 @@ def _check(command: list[str | Path]) -> list[str]:
     ]
     if done.stderr.strip():
         found.append(done.stderr.strip())
+    # 1: it has complained. Any other end leaves files that it has not read.
+    if done.returncode not in (0, 1):
+        found.append(f"{command[0]}: status {done.returncode}")
     print("".join(f"{line}\n" for line in found), end="")
     return found
 
@@ -96,12 +99,16 @@ _OWN_PATHS = (*(f"tests/{name}" for name in _PROGRAMS), "tests", "bindings/pytho
 
 
 def _seed(cache: Path) -> None:
-    """mypy's cache of a new checkout begins as that of the last one: it reads hashes, not times."""
+    """mypy's cache of a new checkout begins as the newest of another one's.
+
+    mypy hashes a file whose path differs from the cache's, and takes equal hashes for equal files:
+    27 s of processor time out of 39 s are spared.
+    """
     others = sorted(cache.parent.glob("*"), key=lambda folder: folder.stat().st_mtime)
     if not cache.is_dir() and others:
-        # Files that go meanwhile are written anew.
-        with contextlib.suppress(shutil.Error):
-            shutil.copytree(others[-1], cache)
+        begun = cache.parent.with_name("mypy-begun")
+        shutil.copytree(others[-1], begun, dirs_exist_ok=True)
+        begun.rename(cache)
 
 
 def _types(python: Path, files: list[str]) -> int:
@@ -115,15 +122,17 @@ def _types(python: Path, files: list[str]) -> int:
     bad = 0
     # One for all, so that the scripts are looked at once; mypy tells equal names by their paths.
     cache = cache_dir() / "mypy" / hashlib.sha256(str(ROOT).encode()).hexdigest()[:12]
-    _seed(cache)
-    for folder, what in groups:
-        done = subprocess.run(
-            [python, "-m", "mypy", "--no-error-summary", "--cache-dir", cache, *what],
-            cwd=ROOT,
-            env={**os.environ, "MYPYPATH": ":".join([*_OWN_PATHS, folder])},
-            check=False,
-        )
-        bad += done.returncode
+    # No other run may write what is copied.
+    with locked("mypy"):
+        _seed(cache)
+        for folder, what in groups:
+            done = subprocess.run(
+                [python, "-m", "mypy", "--no-error-summary", "--cache-dir", cache, *what],
+                cwd=ROOT,
+                env={**os.environ, "MYPYPATH": ":".join([*_OWN_PATHS, folder])},
+                check=False,
+            )
+            bad += done.returncode
     return bad
 
 
@@ -183,17 +192,25 @@ def _checkpatch(*files: str) -> int:
 
 
 def checkpatch_of_c() -> int:
-    """checkpatch of the C files that it has not found clean before: each costs it 0.2 s."""
+    """checkpatch of the C files that it has not found clean before: each costs it 0.2 s.
+
+    Each file has a call of its own, as checkpatch takes types that a file names for types in the
+    next files of one call: its verdict would depend on them.
+    """
     program = ensure_source() / "scripts" / "checkpatch.pl"
     verdict = " ".join([*_CHECKPATCH, NOT_OURS.pattern])
-    clean = Clean("checkpatch", [program.read_bytes(), verdict.encode()])
-    files = clean.others(_c_files())
-    found = _check([program, *_CHECKPATCH, "-f", *files]) if files else []
-    refused = {name for name in files if any(line.startswith(f"{name}:") for line in found)}
-    # Its own trouble names no file, and then none is known to be clean.
-    if all(line.startswith(tuple(f"{name}:" for name in refused)) for line in found):
-        clean.add(name for name in files if name not in refused)
-    return len(found)
+    files = _c_files()
+    around = [program.read_bytes(), verdict.encode()]
+    clean = Remembered(cache_dir() / "checkpatch", ROOT, files, around)
+
+    def refused(name: str) -> int:
+        found = _check([program, *_CHECKPATCH, "-f", name])
+        if not found:
+            clean.put(name, (), [name], verdict=True)
+        return len(found)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return sum(pool.map(refused, [name for name in files if not clean.get(name)]))
 
 
 def _c_files() -> list[str]:

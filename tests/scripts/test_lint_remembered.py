@@ -16,14 +16,17 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-from scarplib.dev import clean, lint  # noqa: E402
+from scarplib.dev import lint  # noqa: E402
 
-# It refuses files that say "bad", and has trouble with those that say "odd".
+# It refuses files that say "bad", has trouble with those that say "odd", changes those that say
+# "late" as it reads them, and is killed at those that say "kill".
 CHECKPATCH = """#!/bin/sh
 for word; do case $word in -*) ;; *)
     echo "$word" >>asked
-    grep -q bad "$word" && echo "$word:1: ERROR: bad"
+    grep -q kill "$word" && kill -KILL $$
     grep -q odd "$word" && echo "odd" >&2
+    grep -q late "$word" && echo changed >"$word"
+    grep -q bad "$word" && echo "$word:1: ERROR: bad" && exit 1
 esac; done; :
 """
 
@@ -35,10 +38,9 @@ class Checkpatch(unittest.TestCase):
         self.program = self.root / "scripts" / "checkpatch.pl"
         self.program.write_text(CHECKPATCH)
         self.program.chmod(0o755)
-        for module in (lint, clean):
-            self.enterContext(mock.patch.object(module, "ROOT", self.root))
+        self.enterContext(mock.patch.object(lint, "ROOT", self.root))
         self.enterContext(mock.patch.object(lint, "ensure_source", return_value=self.root))
-        self.enterContext(mock.patch.object(clean, "cache_dir", return_value=self.root))
+        self.enterContext(mock.patch.object(lint, "cache_dir", return_value=self.root))
         self.write(a="", b="")
         self.enterContext(mock.patch.object(lint, "_c_files", return_value=["a", "b"]))
 
@@ -47,16 +49,17 @@ class Checkpatch(unittest.TestCase):
             (self.root / name).write_text(text)
 
     def check(self, found: int, *asked: str) -> None:
-        (self.root / "asked").write_text("")
+        self.write(asked="")
         with contextlib.redirect_stdout(io.StringIO()):
             self.assertEqual(lint.checkpatch_of_c(), found)
-        self.assertEqual((self.root / "asked").read_text().split(), [*asked])
+        self.assertEqual(sorted((self.root / "asked").read_text().split()), [*asked])
 
     def test_asked_once(self) -> None:
         self.check(0, "a", "b")
         self.check(0)
         self.write(a="other")
         self.check(0, "a")
+        self.assertEqual(len([*(self.root / "checkpatch").iterdir()]), 2)
 
     def test_refused_again(self) -> None:
         self.write(b="bad")
@@ -69,20 +72,23 @@ class Checkpatch(unittest.TestCase):
     def test_its_own_trouble(self) -> None:
         self.write(b="odd")
         self.check(1, "a", "b")
+        self.check(1, "b")
+
+    def test_killed(self) -> None:
+        self.write(b="kill")
         self.check(1, "a", "b")
+        self.check(1, "b")
+
+    def test_changed_meanwhile(self) -> None:
+        self.write(b="late")
+        self.check(0, "a", "b")
+        self.check(0, "b")
+        self.check(0)
 
     def test_another_checkpatch(self) -> None:
         self.check(0, "a", "b")
         self.program.write_text(f"{CHECKPATCH}# newer\n")
         self.check(0, "a", "b")
-
-    def test_record_begins_anew(self) -> None:
-        self.check(0, "a", "b")
-        with mock.patch.object(clean, "MOST", 2):
-            self.write(a="other")
-            self.check(0, "a")
-        self.check(0, "b")
-        self.check(0)
 
 
 class Rooms(unittest.TestCase):
