@@ -426,8 +426,8 @@ bool scarp_save(ScarpDrive *drive, const char *path, GError **error);
  * (docs/powercut.md).
  *
  * Until it is ready the new drive accepts commands, but begins none of them.
- * Returns NULL, with *error set, if the drive has no nand.power_cuts; it is
- * then unchanged.
+ * Returns NULL, with *error set, if the drive has no nand.power_cuts, or memory
+ * is short; the drive is then unchanged.
  */
 ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error);
 /*
@@ -436,17 +436,18 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error);
 bool scarp_is_ready(const ScarpDrive *drive);
 
 /*
- * Sanitizes a drive that has nothing under way (scarp_quiescent()) and no
- * event: every block that has pages is erased, each plane one block after the
- * other. What is in the write buffer is dropped. Afterwards nothing is mapped,
- * and all blocks are free, but for bad ones; wear, time, statistics, scheme and
- * observer go on. Returns the drive that the caller uses from now on; `drive`
- * is freed. Until it is ready (scarp_is_ready()) the new drive accepts
- * commands, but begins none. Returns NULL, with *error set, if something is
- * under way; nothing has changed then.
+ * Sanitizes a drive that has nothing under way (scarp_quiescent()), and no
+ * completed command that scarp_reap() has not returned: every block that has
+ * pages is erased, each plane one block after the other. What is in the write
+ * buffer is dropped, and so is what was planned for a later time, such as an
+ * idle fold. Afterwards nothing is mapped, and all blocks are free, but for bad
+ * ones; wear, time, statistics, scheme and observer go on. Returns the drive
+ * that the caller uses from now on; `drive` is freed. Until it is ready
+ * (scarp_is_ready()) the new drive accepts commands, but begins none. Returns
+ * NULL, with *error set, if it cannot be done now, or memory is short; nothing
+ * has changed then.
  *
- * A power cut ends the erasing. The drive that comes up may then have data in
- * blocks that were not erased yet, so the caller sanitizes it again.
+ * After a power cut in between, the drive that comes up goes on erasing.
  */
 ScarpDrive *scarp_sanitize(ScarpDrive *drive, GError **error);
 /* Returns how many blocks are still to be erased by scarp_sanitize(). */

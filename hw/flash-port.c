@@ -156,6 +156,10 @@ static void look_at_awaited(FlashPort *port)
         scarp_next_event_ns(port->drive) == SCARP_TIME_NEVER) {
         come |= FLASH_PORT_REST;
     }
+    if ((awaited & FLASH_PORT_QUIESCENT) &&
+        scarp_quiescent(port->drive, NULL)) {
+        come |= FLASH_PORT_QUIESCENT;
+    }
     if (come) {
         atomic_fetch_and(&port->awaited, ~come);
         atomic_fetch_or(&port->reached, come);

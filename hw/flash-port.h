@@ -48,6 +48,7 @@ uint32_t flash_port_millicelsius(FlashPort *port);
 enum {
     FLASH_PORT_READY = 1, /* scarp_is_ready() */
     FLASH_PORT_REST = 2,  /* no event of the drive is left */
+    FLASH_PORT_QUIESCENT = 4, /* scarp_quiescent() */
 };
 
 /*

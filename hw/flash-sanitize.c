@@ -5,8 +5,9 @@
  * one subsystem. From the start of a Sanitize on, hw/nvme refuses what Sanitize
  * does not allow. First the commands under way end, and the flash comes to
  * rest. Then the engine erases each block that has pages, in the drive's time.
- * Neither a reset nor a power cut ends a Sanitize: after a cut the flash
- * recovers, and is erased from the beginning.
+ * Neither a reset nor a power cut ends a Sanitize. After a cut in between the
+ * engine goes on erasing; after a cut before the first erase the flash recovers
+ * first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -104,7 +105,7 @@ static void begin(NvmeFlash *flash, NvmeCtrl *asker, uint32_t cdw10)
     flash->sanitize.erases = false;
     flash->sanitize.cdw10 = cdw10;
     flash->sanitize.asker = asker->cntlid;
-    flash_port_await(flash->port, FLASH_PORT_REST);
+    flash_port_await(flash->port, FLASH_PORT_QUIESCENT);
     flash_run_soon(flash);
 }
 
@@ -150,7 +151,8 @@ static void erase(NvmeFlash *flash)
     }
     nvme_flash_unlock(flash);
     flash->sanitize.erases = erased;
-    flash_port_await(flash->port, erased ? FLASH_PORT_READY : FLASH_PORT_REST);
+    flash_port_await(flash->port,
+                     erased ? FLASH_PORT_READY : FLASH_PORT_QUIESCENT);
     flash_run_soon(flash);
 }
 
@@ -203,9 +205,9 @@ void flash_sanitize_look(NvmeFlash *flash, unsigned reached)
         if (reached & FLASH_PORT_READY) {
             finish(flash);
         }
-    } else if (reached & FLASH_PORT_REST) {
+    } else if (reached & FLASH_PORT_QUIESCENT) {
         if (flash->admit.in_flight || !flash->power.ready) {
-            flash_port_await(flash->port, FLASH_PORT_REST);
+            flash_port_await(flash->port, FLASH_PORT_QUIESCENT);
         } else {
             erase(flash);
         }
@@ -214,9 +216,15 @@ void flash_sanitize_look(NvmeFlash *flash, unsigned reached)
 
 void flash_sanitize_cut(NvmeFlash *flash)
 {
-    if (flash->sanitize.runs) {
-        flash->sanitize.erases = false;
-        flash_port_await(flash->port, FLASH_PORT_REST);
+    if (!flash->sanitize.runs) {
+        return;
+    }
+    if (flash->sanitize.erases) {
+        /* CSTS.RDY is not to wait for the erases, which take far longer */
+        flash->power.ready = true;
+        flash->sanitize.total = scarp_sanitize_left(flash->drive);
+    } else {
+        flash_port_await(flash->port, FLASH_PORT_QUIESCENT);
     }
 }
 

@@ -570,16 +570,11 @@ void scarp_blocks_set_static(ScarpDrive *drive);
 /* ---- After a power cut: blocks/recover.c -------------------------------- */
 
 /*
- * Sets the state of each block of a drive after a power cut, from what is on
- * flash: BLOCK_BAD, BLOCK_FREE, or BLOCK_APART if it has programmed pages.
+ * Sets the state of each block of a drive that has got the cells of another
+ * one, after a power cut or for a Sanitize, from what is on flash: BLOCK_BAD,
+ * BLOCK_FREE, or BLOCK_APART if it has programmed pages.
  */
 void scarp_blocks_recover(ScarpDrive *drive);
-/*
- * Does the same for a drive that is to be sanitized, whose power has not
- * failed: each block with programmed pages becomes BLOCK_APART, whatever it
- * contains.
- */
-void scarp_blocks_put_apart(ScarpDrive *drive);
 /*
  * Gives a block in the state BLOCK_APART its new state, once recovery knows the
  * block's contents.

@@ -1,30 +1,12 @@
 /*
- * Sets the states of blocks after a power cut, from what is on flash.
+ * Sets the states of blocks after a power cut, or for a Sanitize, from what is
+ * on flash.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "blocks/internal.h"
 
 void scarp_blocks_recover(ScarpDrive *drive)
-{
-    drive->stats.bad_blocks = 0;
-    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        scarp_blocks_forget(drive, p);
-    }
-    for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
-        uint32_t pages = scarp_media_used_pages(drive, b);
-
-        scarp_media_set_programmed(drive, b, pages);
-        scarp_block_load(drive, b, BLOCK_APART, pages, scarp_time_ns(drive));
-        if (scarp_media_is_bad(drive, b)) {
-            scarp_block_set_bad(drive, b);
-        } else if (!pages) {
-            scarp_free_push(drive, scarp_blocks_plane_of(drive, b), b);
-        }
-    }
-}
-
-void scarp_blocks_put_apart(ScarpDrive *drive)
 {
     drive->stats.bad_blocks = 0;
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {

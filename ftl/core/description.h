@@ -17,6 +17,8 @@
  * their own. The numbers of the host's streams are lower.
  */
 #define SCARP_MAP_STREAM (SCARP_MAX_STREAMS - 1)
+/* Throttling ends when the drive is so much cooler than its threshold. */
+#define SCARP_HEAT_COOLER_CELSIUS 5
 #define SCARP_MAP_ENTRY_BYTES 4 /* bytes of a translation unit's entry, a PPN */
 
 enum { SCARP_LIST_VALUES = 4, SCARP_LIST_COUNT = 4, SCARP_LIST = 5 };

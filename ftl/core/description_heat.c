@@ -5,8 +5,6 @@
  */
 #include "core/description_check.h"
 
-#define COOLER_CELSIUS 5
-
 /* Refuses keys of the group on a drive that has no temperature. */
 static bool check_without(const ScarpDescription *d, GError **error)
 {
@@ -36,7 +34,7 @@ bool scarp_description_check_heat(const ScarpDescription *d, GError **error)
                                 "with heat.capacity_mj it must be above 0");
     }
     if (d->heat_light_celsius &&
-        d->heat_light_celsius <= d->heat_ambient_celsius + COOLER_CELSIUS) {
+        d->heat_light_celsius <= d->heat_ambient_celsius + SCARP_HEAT_COOLER_CELSIUS) {
         return scarp_refuse_key(error, "heat.light_celsius",
                                 d->heat_light_celsius,
                                 "must be 0, or above heat.ambient_celsius + "
@@ -63,6 +61,12 @@ bool scarp_description_check_heat(const ScarpDescription *d, GError **error)
         return scarp_refuse_key(error, "heat.light_celsius",
                                 d->heat_light_celsius,
                                 "must be below heat.heavy_celsius");
+    }
+    if (d->heat_heavy_permille < d->heat_light_permille) {
+        return scarp_refuse_key(error, "heat.heavy_permille",
+                                d->heat_heavy_permille,
+                                "must be at least heat.light_permille, as a "
+                                "warmer drive is not faster");
     }
     return true;
 }

@@ -38,17 +38,23 @@ void scarp_on_power_cut(ScarpDrive *drive,
 }
 
 /*
- * Returns a new drive with the cells, the clock, the statistics and the scheme
- * of `drive`, and frees `drive`. `cut` is true when the power of `drive` failed.
+ * Returns a new drive without cells of its own for replace(), or NULL, with
+ * *error set, if memory is short.
  */
-static ScarpDrive *replace(ScarpDrive *drive, bool cut)
+static ScarpDrive *blank(const ScarpDrive *drive, GError **error)
 {
     ScarpConfig config = { .seed = scarp_seed(drive),
                            .store_data = drive->store_data };
-    ScarpDrive *next = scarp_drive_blank(&drive->desc, &config, NULL);
 
-    /* the drive to be replaced has this description, so it is a valid one */
-    g_assert(next);
+    return scarp_drive_blank(&drive->desc, &config, error);
+}
+
+/*
+ * Gives `next` the cells, the clock, the statistics and the scheme of `drive`,
+ * and frees `drive`. `cut` is true when the power of `drive` failed.
+ */
+static void replace(ScarpDrive *drive, ScarpDrive *next, bool cut)
+{
     /* sets the clock first: policies read the time when they are made */
     scarp_core_hand_over(drive, next);
     scarp_scheme_copy(&next->scheme, next, &drive->scheme);
@@ -56,11 +62,11 @@ static ScarpDrive *replace(ScarpDrive *drive, bool cut)
     scarp_media_hand_over(drive, next);
     scarp_heat_hand_over(drive, next);
     scarp_drive_free(drive);
-    return next;
 }
 
 ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)
 {
+    bool sanitizes = scarp_sanitize_runs(drive);
     ScarpDrive *next;
 
     if (!scarp_media_keeps(drive)) {
@@ -68,9 +74,21 @@ ScarpDrive *scarp_power_cut(ScarpDrive *drive, GError **error)
                     "nand.power_cuts=0: the power of such a drive cannot fail");
         return NULL;
     }
+    next = blank(drive, error);
+    if (!next) {
+        return NULL;
+    }
     scarp_flow_cut(drive);
-    next = replace(drive, true);
-    scarp_recovery_begin(next);
+    replace(drive, next, true);
+    /*
+     * A Sanitize goes on after a power cut. Blocks that it has erased would
+     * contradict those that it has not, so no recovery may read them.
+     */
+    if (sanitizes) {
+        scarp_sanitize_begin(next);
+    } else {
+        scarp_recovery_begin(next);
+    }
     scarp_flow_work(next);
     return next;
 }
@@ -87,12 +105,18 @@ ScarpDrive *scarp_sanitize(ScarpDrive *drive, GError **error)
     if (!scarp_quiescent(drive, error)) {
         return NULL;
     }
-    if (scarp_next_event_ns(drive) != SCARP_TIME_NEVER) {
+    if (scarp_hil_any_done(drive)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                    "the drive has work to do, and cannot be sanitized now");
+                    "a completed command waits for scarp_reap()");
         return NULL;
     }
-    next = replace(drive, false);
+    next = blank(drive, error);
+    if (!next) {
+        return NULL;
+    }
+    /* pages whose programs wait for their pads have to be erased, too */
+    scarp_flow_burn_unpaired(drive);
+    replace(drive, next, false);
     scarp_sanitize_begin(next);
     scarp_flow_work(next);
     return next;

@@ -194,12 +194,7 @@ void scarp_under_way(const ScarpDrive *drive, ScarpUnderWay *what)
 
 /* ---- The cut ------------------------------------------------------------ */
 
-/*
- * Puts into the cells the pages of programs that wait until the other pages of
- * their cells are programmed. The array times of these programs are over, so
- * their pages are complete.
- */
-static void burn_unpaired(ScarpDrive *drive)
+void scarp_flow_burn_unpaired(ScarpDrive *drive)
 {
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         for (const ScarpFlashCmd *cmd = scarp_nand_unpaired(drive, p); cmd;
@@ -222,7 +217,7 @@ void scarp_flow_cut(ScarpDrive *drive)
 #ifdef SCARP_CHECKED
     scarp_flow_mark_cut(drive);
 #endif
-    burn_unpaired(drive);
+    scarp_flow_burn_unpaired(drive);
     for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
         cut_die(drive, die, &random);
     }

@@ -31,6 +31,13 @@ void scarp_flow_enlarge_buffer(ScarpDrive *drive, uint64_t bytes);
  * find. The rest of the drive is of no use afterwards.
  */
 void scarp_flow_cut(ScarpDrive *drive);
+/*
+ * Puts into the cells the pages of programs that wait until the other pages of
+ * their cells are programmed (ftl.paired_pages=pad). The array times of these
+ * programs are over, so their pages are complete. The rest of the drive is of
+ * no use afterwards.
+ */
+void scarp_flow_burn_unpaired(ScarpDrive *drive);
 
 /*
  * True when the drive is quiescent, its buffer is empty and no event is due.

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "gc/rounds.h"
+#include "heat/ops.h"
 
 static ScarpRounds *rounds_of(const ScarpDrive *drive)
 {
@@ -440,15 +441,18 @@ bool scarp_rounds_init(ScarpDrive *drive, ScarpScheme *scheme,
     int64_t command_ns = drive->desc.command_ns;
     int64_t transfer_ns = scarp_nand_page_transfer_ns(drive);
 
-    rounds->segment_ns = longest(drive, scarp_nand_read_ns) +
-                               longest(drive, scarp_nand_program_ns) +
-                               2 * command_ns;
+    rounds->segment_ns =
+        scarp_heat_longest_ns(drive, longest(drive, scarp_nand_read_ns)) +
+        scarp_heat_longest_ns(drive, longest(drive, scarp_nand_program_ns)) +
+        2 * command_ns;
     if (!scheme->place->copyback) {
         rounds->channel_ns = 2 * transfer_ns;
     }
     rounds->segment_ns += rounds->channel_ns;
     rounds->segment_ns = MAX(1, rounds->segment_ns);
-    rounds->erase_ns = MAX(1, command_ns + (int64_t)drive->desc.erase_ns);
+    rounds->erase_ns =
+        MAX(1, command_ns +
+               scarp_heat_longest_ns(drive, drive->desc.erase_ns));
     rounds->plane = g_new0(uint32_t, drive->geo.n_planes);
     rounds->open = g_new0(ScarpGcRound, drive->geo.n_planes);
     rounds->listed = g_new0(bool, drive->geo.n_planes);

@@ -13,7 +13,6 @@
 #include "heat/ops.h"
 
 #define MS_NS 1000000
-#define COOLER_CELSIUS 5 /* than its threshold, and a level ends */
 /* More energy is not counted. No accepted threshold is as high. */
 #define MOST_NJ (1ull << 62)
 
@@ -158,7 +157,7 @@ bool scarp_heat_init(ScarpDrive *drive, const ScarpConfig *config G_GNUC_UNUSED,
             uint64_t above = celsius[i] - d->heat_ambient_celsius;
 
             heat->begins_nj[i] = above * celsius_nj;
-            heat->ends_nj[i] = (above - COOLER_CELSIUS) * celsius_nj;
+            heat->ends_nj[i] = (above - SCARP_HEAT_COOLER_CELSIUS) * celsius_nj;
         }
     }
     heat->left[0] = UINT64_MAX - UINT64_MAX / d->heat_loss_ms;

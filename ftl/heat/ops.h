@@ -24,6 +24,15 @@ static inline bool scarp_has_heat(const ScarpDrive *drive)
  * is warm. The caller then reports the command's energy by scarp_heat_add().
  */
 int64_t scarp_heat_throttle(ScarpDrive *drive, int64_t array_ns);
+/* Returns the longest time that a command of array_ns takes on a warm drive. */
+static inline int64_t scarp_heat_longest_ns(const ScarpDrive *drive,
+                                            int64_t array_ns)
+{
+    const ScarpDescription *d = &drive->desc;
+    uint64_t permille = MAX(d->heat_light_permille, d->heat_heavy_permille);
+
+    return array_ns + array_ns * permille / 1000;
+}
 /* Adds the energy of one command of a plane. */
 void scarp_heat_add(ScarpDrive *drive, ScarpFlashKind kind);
 

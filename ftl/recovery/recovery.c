@@ -76,7 +76,6 @@ static ScarpFlashCmd *take(ScarpDrive *drive, ScarpFlashCmd *cmd)
         &drive->recovery.plane[scarp_flash_plane(cmd)];
 
     plane->cmd = NULL;
-    plane->running = true;
     return cmd;
 }
 
@@ -97,14 +96,10 @@ ScarpFlashCmd *scarp_recovery_pick_kind(ScarpDrive *drive, uint32_t die,
 
 /* ---- Steps -------------------------------------------------------------- */
 
+/* Creates the plane's next command of the step, or counts the plane out. */
 static void advance(ScarpDrive *drive, uint32_t p)
 {
-    ScarpRecoveryPlane *plane = &drive->recovery.plane[p];
-
-    if (!next_of[drive->recovery.step](drive, p)) {
-        plane->done = true;
-        drive->recovery.left--;
-    }
+    drive->recovery.left -= !next_of[drive->recovery.step](drive, p);
 }
 
 static void begin_step(ScarpDrive *drive, ScarpRecoveryStep step)
@@ -112,7 +107,6 @@ static void begin_step(ScarpDrive *drive, ScarpRecoveryStep step)
     drive->recovery.step = step;
     drive->recovery.left = drive->geo.n_planes;
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        drive->recovery.plane[p].done = false;
         advance(drive, p);
     }
 }
@@ -191,7 +185,6 @@ void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
     uint32_t p = scarp_flash_plane(cmd);
 
-    drive->recovery.plane[p].running = false;
     switch (scarp_flash_kind(cmd)) {
     case SCARP_FLASH_READ:
         drive->stats.recovery_page_reads++;

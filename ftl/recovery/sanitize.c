@@ -1,10 +1,11 @@
 /*
  * Sanitize: erases every block that has pages, one block after the other in
- * each plane, and all planes at once.
+ * each plane. All dies work at once, and the planes of a die take turns.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
+#include "heat/ops.h"
 
 bool scarp_recovery_sanitize(ScarpDrive *drive, uint32_t p)
 {
@@ -34,7 +35,7 @@ void scarp_sanitize_begin(ScarpDrive *drive)
 {
     drive->recovery.plane = g_new0(ScarpRecoveryPlane, drive->geo.n_planes);
     scarp_media_forget_saved(drive);
-    scarp_blocks_put_apart(drive);
+    scarp_blocks_recover(drive);
     for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
         drive->recovery.to_erase += scarp_block_state(drive, b) == BLOCK_APART;
     }
@@ -52,8 +53,10 @@ int64_t scarp_sanitize_bound_ns(const ScarpDrive *drive)
     /* a command waits for those of the channel's other dies */
     int64_t bus_ns = (int64_t)(d->command_ns * d->chips_per_channel *
                                d->dies_per_chip);
+    int64_t erase_ns = scarp_heat_longest_ns(drive, MAX(d->erase_ns,
+                                                        d->slc_erase_ns));
     __int128 bound_ns = (__int128)d->blocks_per_plane * d->planes_per_die *
-                        ((int64_t)d->erase_ns + bus_ns);
+                        (erase_ns + bus_ns);
 
     return MIN(bound_ns, SCARP_TIME_LAST);
 }

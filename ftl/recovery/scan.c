@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "recovery/internal.h"
+#include "heat/ops.h"
 
 /*
  * The bytes of a unit's spare area: its LPN, its version, and the role of its
@@ -58,7 +59,7 @@ int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
     const ScarpDescription *d = &drive->desc;
     int64_t pages = d->pages_per_block, blocks = d->blocks_per_plane;
     int64_t copies = pages * pages + 8 * pages;
-    int64_t read_ns = 0, program_ns = 0;
+    int64_t read_ns = 0, program_ns = 0, erase_ns;
     int64_t bus_ns = ((int64_t)d->command_ns +
                       scarp_nand_page_transfer_ns(drive)) *
                      (int64_t)(d->chips_per_channel * d->dies_per_chip);
@@ -68,9 +69,12 @@ int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
         read_ns = MAX(read_ns, scarp_nand_read_ns(drive, i));
         program_ns = MAX(program_ns, scarp_nand_program_ns(drive, i));
     }
+    read_ns = scarp_heat_longest_ns(drive, read_ns);
+    program_ns = scarp_heat_longest_ns(drive, program_ns);
+    erase_ns = scarp_heat_longest_ns(drive, d->erase_ns);
     bound_ns = (__int128)blocks * pages * (read_ns + bus_ns) +
                (__int128)copies * (read_ns + program_ns + 2 * bus_ns) +
-               (__int128)(blocks + pages) * ((int64_t)d->erase_ns + bus_ns);
+               (__int128)(blocks + pages) * (erase_ns + bus_ns);
     return MIN(bound_ns * (int64_t)d->planes_per_die, SCARP_TIME_LAST);
 }
 

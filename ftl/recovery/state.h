@@ -41,8 +41,6 @@ typedef struct {
     /* the plane's next page to scan, and its block; or the next to sanitize */
     uint32_t block, page;
     ScarpFlashCmd *cmd;   /* the command that waits for its die, or NULL */
-    bool running;         /* a command of the plane runs on its die */
-    bool done;            /* the present step is complete */
     ScarpRecoveryJob job;
 } ScarpRecoveryPlane;
 

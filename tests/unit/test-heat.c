@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#include "helpers.h"
+#include "power.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -267,6 +267,25 @@ static void test_power_cut(void)
     rig_free(rig);
 }
 
+/* Recovery on a warm drive takes longer, and keeps to its bound. */
+static void test_recovery(void)
+{
+    Rig *rig = rig_of("geometry.channels=1,geometry.dies_per_chip=1,"
+                      "geometry.blocks_per_plane=1024,"
+                      "nand.power_cuts=1,ftl.recovery=1,"
+                      "timing.read_ns=3000000,heat.capacity_mj=1,"
+                      "heat.loss_ms=1000000000,heat.read_nj=1000000000,"
+                      "heat.light_celsius=31,heat.light_permille=100000");
+
+    rig_fill(rig, 0, scarp_drive_logical_bytes(rig->drive) / PAGE);
+    read_for(rig, MS);
+    g_assert_cmpuint(heat_now(rig).light_transitions, ==, 1);
+    power_off(rig);
+    g_assert_cmpint(power_on(rig), >,
+                    scarp_recovery_bound_ns(rig->drive) / 101);
+    rig_free(rig);
+}
+
 /* An image has no temperature: a drive that is loaded is as its ambient. */
 static void test_image(void)
 {
@@ -319,6 +338,9 @@ static void test_refused(void)
     refused("heat.capacity_mj=50", "heat.loss_ms=0: with heat.capacity_mj");
     refused(CASE ",heat.light_celsius=70,heat.heavy_celsius=60",
             "heat.light_celsius=70: must be below heat.heavy_celsius");
+    refused(CASE ",heat.light_celsius=60,heat.light_permille=2000,"
+            "heat.heavy_celsius=70,heat.heavy_permille=1999",
+            "heat.heavy_permille=1999: must be at least heat.light_permille");
     refused(CASE ",heat.heavy_celsius=60", "needs heat.light_celsius above 0");
     refused(CASE ",heat.light_celsius=30",
             "must be 0, or above heat.ambient_celsius + 5");
@@ -340,6 +362,7 @@ int main(int argc, char **argv)
     g_test_add_func("/heat/asked", test_asked);
     g_test_add_func("/heat/off", test_off);
     g_test_add_func("/heat/power-cut", test_power_cut);
+    g_test_add_func("/heat/recovery", test_recovery);
     g_test_add_func("/heat/image", test_image);
     g_test_add_func("/heat/refused", test_refused);
     return g_test_run();
