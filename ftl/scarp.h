@@ -858,8 +858,8 @@ typedef struct {
 void scarp_set_observer(ScarpDrive *drive, const ScarpObserver *observer);
 /*
  * Sets a callback for an observer that also asks the drive. scarp_power_cut()
- * calls it with the drive that comes up, before that drive is observed. NULL
- * removes the callback.
+ * and scarp_sanitize() call it with the drive that comes up, before that drive
+ * is observed. NULL removes the callback.
  */
 void scarp_on_power_cut(ScarpDrive *drive,
                         void (*came_up)(void *opaque, const ScarpDrive *drive),

@@ -134,8 +134,9 @@ void scarp_core_clear(ScarpDrive *drive);
 void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
                      uint64_t seed, uint64_t random);
 /*
- * Called at a power cut: copies the time, the sequence numbers and the marks
- * from the drive whose power failed to the new drive that gets its flash.
+ * Called at a power cut, and at a Sanitize: copies the time, the sequence
+ * numbers and the marks from the old drive to the new drive that gets its
+ * flash.
  */
 void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to);
 #ifdef SCARP_CHECKED

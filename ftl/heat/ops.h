@@ -38,7 +38,7 @@ void scarp_heat_add(ScarpDrive *drive, ScarpFlashKind kind);
 
 /* Adds the drive's temperature and counters to its statistics in JSON. */
 void scarp_heat_json(const ScarpDrive *drive, GString *json);
-/* Called after a power cut: the case is as warm as it was. */
+/* Called at a power cut, and at a Sanitize: the case stays as warm as it is. */
 void scarp_heat_hand_over(const ScarpDrive *from, ScarpDrive *to);
 
 #endif /* SCARP_HEAT_OPS_H */

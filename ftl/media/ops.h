@@ -235,8 +235,8 @@ static inline bool scarp_media_is_bad(const ScarpDrive *drive, uint32_t block)
 }
 
 /*
- * Called at a power cut: moves all tables of media from the drive whose power
- * failed to the new drive. After the call `from` has no tables.
+ * Called at a power cut, and at a Sanitize: moves all tables of media from the
+ * old drive to the new drive. After the call `from` has no tables.
  */
 void scarp_media_hand_over(ScarpDrive *from, ScarpDrive *to);
 /*

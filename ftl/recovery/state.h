@@ -10,6 +10,9 @@
  * reads only take the time that a real drive needs for this, and no host
  * command may use the tables before the reads have ended.
  *
+ * This directory also erases a drive that is sanitized: for the rest of the
+ * engine that is a recovery of one step.
+ *
  * While recovery runs, flow lets recovery choose the commands of each die,
  * reports the end of each command, and makes host commands wait. recovery calls
  * buffer, gc, map, blocks, media and nand.

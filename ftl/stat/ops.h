@@ -9,8 +9,8 @@
 #include "core/ops.h"
 
 /*
- * Called at a power cut: moves counters and latencies from the drive whose
- * power failed to the new drive that gets its flash.
+ * Called at a power cut, and at a Sanitize: moves counters and latencies from
+ * the old drive to the new drive that gets its flash.
  */
 void scarp_stat_hand_over(ScarpDrive *from, ScarpDrive *to);
 bool scarp_stat_init(ScarpDrive *drive, const ScarpConfig *config,

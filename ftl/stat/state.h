@@ -1,7 +1,7 @@
 /*
  * stat: statistics of a drive. This directory owns the latencies of commands.
  * The counters are in ScarpDrive.stats: each directory of ftl/ increments the
- * counters of its own events. stat calls only functions of core.
+ * counters of its own events. stat calls functions of core and heat.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
