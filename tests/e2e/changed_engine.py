@@ -35,6 +35,14 @@ def insert(path: Path, before: str, text: str) -> None:
     path.write_text(source.replace(before, text + before))
 
 
+def append(path: Path, array: str, text: str) -> None:
+    """Puts the text at the end of the initializer of an array."""
+    source = path.read_text()
+    start = source.index(f" {array}[")
+    end = source.index("\n};", start) + 1
+    path.write_text(source[:end] + text + source[end:])
+
+
 def add_scheme(ftl: Path, parts: list[str], file: str, like: str) -> None:
     """Does what the page says: a file, a declaration, and a line of the list."""
     code, declaration, entry = parts
@@ -58,11 +66,14 @@ def add_mapping(ftl: Path) -> None:
     cut = re.sub(r"^ *\.(recover|mend\w*) = .*\n", "", ops, flags=re.MULTILINE)
     assert len(cut.splitlines()) == len(ops.splitlines()) - 4, ops
     (ftl / "map" / "fifo.c").write_text(f"{code}\n{bare(cut)}")
+    for file, array, text in (
+        ("core/description_check.c", "scarp_mapping_names", name),
+        ("map/mapping.c", "mappings", entry),
+    ):
+        append(ftl / file, array, text + bare(text))
     for file, before, text in (
         ("core/description.h", "    MAPPING__COUNT\n", kind),
-        ("core/description_check.c", "};\n\nstatic bool check_list", name),
         ("map/internal.h", "#endif /* SCARP_MAP_INTERNAL_H */", declaration + "\n"),
-        ("map/mapping.c", "};\n\nstatic const char *name_of", entry),
     ):
         insert(ftl / file, before, text + bare(text))
 
