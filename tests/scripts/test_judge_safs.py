@@ -78,6 +78,11 @@ class Rows(unittest.TestCase):
         zipf = "zipf, asynchronous, criterion changed after results"
         self.assertEqual(found["5c", zipf], Verdict.NOTHING.value)
         self.assertEqual(found["5f", "Zipf, 0 % reads"], Verdict.NOTHING.value)
+        plain = "Zipf, 0 % reads, against plain GClock"
+        self.assertEqual(found["5f", plain], Verdict.NOTHING.value)
+        apart = {x.what for x in safs_rows.judged(made()) if x.apart}
+        self.assertIn(plain, apart)
+        self.assertNotIn("Zipf, 0 % reads", apart)
 
     def test_the_page_has_no_figure_of_its_own(self) -> None:
         text = safs_rows.page(made(), "c0ffee", "0123456789ab")
