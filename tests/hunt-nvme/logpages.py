@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sequence import Hunt
 
 ERRORS, SMART, FIRMWARE, CHANGED, EFFECTS, GROUP = 1, 2, 3, 4, 5, 9
+SELF_TEST, LBA_STATUS, SANITIZE = 6, 0x0E, 0x81
 CONFIGURATIONS, USAGE, STATISTICS, EVENTS = 0x20, 0x21, 0x22, 0x23
 FLASH_STATS, FLASH_SCHEME = 0xCA, 0xCB
 INVALID_FIELD, INVALID_NAMESPACE, FDP_DISABLED = 0x002, 0x00B, 0x029
@@ -23,6 +24,9 @@ FIRMWARE_PAGE = b"\x01" + bytes(7) + b"1.0     " + bytes(496)
 # Those that do not change, from one reading to the next.
 CONSTANT = (ERRORS, FIRMWARE, EFFECTS, CONFIGURATIONS, USAGE)
 SIZES = {ERRORS: 4096, SMART: 512, FIRMWARE: 512, EFFECTS: 4096, GROUP: 512, STATISTICS: 64}
+KNOWN = (*SIZES, CONFIGURATIONS, USAGE, EVENTS, FLASH_STATS, FLASH_SCHEME, CHANGED)
+OF_MEDIA = {SELF_TEST: 564, LBA_STATUS: 16, SANITIZE: 512}
+SIZES |= OF_MEDIA
 MOST_BYTES = 512 << 10  # MDTS
 
 
@@ -72,8 +76,16 @@ def log_page(hunt: Hunt) -> None:
     """One that is known, or any; at an offset, and of a length."""
     pick = hunt.pick
     ctrl = hunt.any_controller()
-    known = (*SIZES, CONFIGURATIONS, USAGE, EVENTS, FLASH_STATS, FLASH_SCHEME, CHANGED)
-    lid = pick.choice((*known, SMART, SMART, pick.randrange(256)))
+    read(hunt, ctrl, pick.choice((*KNOWN, SMART, SMART, pick.randrange(256))))
+    # Drawn last, so that older seeds keep what they have drawn before.
+    if pick.random() < 0.3:
+        media.media(hunt)
+    if pick.random() < 0.3:
+        read(hunt, hunt.any_controller(), pick.choice(tuple(OF_MEDIA)))
+
+
+def read(hunt: Hunt, ctrl: Controller, lid: int) -> None:
+    pick = hunt.pick
     size = 4 * pick.choice((1, 2, 128, 1024, pick.randint(1, 1024), pick.randint(1, 1 << 17)))
     size = pick.choice((size, size, size, MOST_BYTES + 4))
     offset = pick.choice(
@@ -94,9 +106,6 @@ def log_page(hunt: Hunt) -> None:
             raise Wrong(f"log page {lid:#x}: refused, and yet data came")
     else:
         check(hunt, ctrl, lid, page, size, offset, which, nsid)
-    # Drawn last, so that older seeds keep what they have drawn before.
-    if pick.random() < 0.3:
-        media.media(hunt)
 
 
 def length(hunt: Hunt, lid: int) -> int | None:

@@ -92,6 +92,7 @@ class Hunt:
         self.block = [512] * self.setup.namespaces
         self.zones = zones.Zones() if self.setup.zoned else None
         self.smart = [Counts() for _ in range(self.setup.namespaces + self.setup.zoned)]
+        self.sanitized = 0  # bytes that were written before the last Sanitize
         self.pages: dict[tuple[int, bool], bytes] = {}
         self.function_bytes = 0
         self.next_content = 1
