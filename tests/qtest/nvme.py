@@ -39,7 +39,6 @@ class Admin(IntEnum):
     IDENTIFY = 0x06
     ABORT = 0x08
     SET_FEATURES = 0x09
-    NAMESPACE = 0x0D
     SELF_TEST = 0x14
     FORMAT = 0x80
     SANITIZE = 0x84
@@ -250,6 +249,15 @@ class Controller:
             self.machine.writel(self.bar + offset + 4, 0)
         self.machine.writel(self.bar + 0x14, 0x00460061)  # IOCQES 4, IOSQES 6, CSS all, EN
         self.queues: list[Queue] = []
+
+    def wait_ready(self) -> int:
+        """Let time pass until it is ready; returns for how long the host has waited."""
+        began = now = self.machine.step(1) - 1
+        for _ in range(WAIT_STEPS):
+            if self.machine.readl(self.bar + 0x1C) & 1:
+                return now - began
+            now = self.machine.step_to_next()
+        raise AssertionError("the controller does not become ready")
 
     def disable(self) -> None:
         self.machine.writel(self.bar + 0x14, 0)

@@ -7,7 +7,7 @@ import struct
 
 from fixture import KIB, DriveTest, pattern
 from nvme import PAGE, Admin, Controller, Status
-from test_sanitize import BLOCK_ERASE, start, wait
+from test_sanitize import BLOCK_ERASE, cut, start, wait
 
 EVENTS = 0x0D
 READ, ESTABLISH, RELEASE = 0, 1, 2
@@ -83,11 +83,7 @@ class PersistentEvents(DriveTest):
         ctrl.check(Admin.GET_LOG, 0, machine.alloc(PAGE), (dw10,))
         self.assertEqual(start(ctrl), Status.OK)
         wait(machine, ctrl)
-        machine.qmp("qom-set", path="/machine/peripheral/f0", property="power", value="cut")
-        ctrl.disable()
-        ctrl.ask_enable()
-        while not machine.readl(ctrl.bar + 0x1C) & 1:
-            machine.step(1_000_000)
+        cut(machine, ctrl)
         found = self.events(ctrl)
         self.assertEqual(
             [kind for kind, _ in found],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fixture import ALL, DESCRIPTION, KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from machine import Machine, start_fails
-from nvme import FUA, WAIT_STEPS, Admin, Controller, Namespace, Op, Status
+from nvme import FUA, Admin, Controller, Namespace, Op, Status
 from scarplib.errors import UserError
 from scarplib.guest import power, shell
 from test_realtime import HostController
@@ -74,19 +74,9 @@ class Power(DriveTest):
     def csts(ctrl: Controller) -> int:
         return ctrl.machine.readl(ctrl.bar + CSTS)
 
-    def wait_ready(self, ctrl: Controller) -> int:
-        """Returns for how long the host has waited."""
-        machine = ctrl.machine
-        began = now = machine.step(1) - 1
-        for _ in range(WAIT_STEPS):
-            if self.csts(ctrl) & READY:
-                return now - began
-            now = machine.step_to_next()
-        raise AssertionError("the controller does not become ready")
-
     def start(self, ctrl: Controller) -> int:
         ctrl.ask_enable()
-        return self.wait_ready(ctrl)
+        return ctrl.wait_ready()
 
     def restart(self, ctrl: Controller) -> Namespace:
         self.start(ctrl)
@@ -443,7 +433,7 @@ class Cut(Power):
             if draw.randrange(2):
                 machine.step(draw.randrange(1_000_000))
                 self.cut(machine)
-            self.wait_ready(ctrl)
+            ctrl.wait_ready()
             ns = Namespace(ctrl.create_queue())
             for place in range(places):
                 data = ns.read(place * UNIT, UNIT)
@@ -470,7 +460,7 @@ class Ready(Power):
         self.assertEqual(self.csts(ctrl), 0)
         # Doorbells that come too early find no queue.
         cid = ctrl.admin.submit(Admin.IDENTIFY, prp=(machine.alloc(4 * KIB), 0), cdw=(1,))
-        waited = self.wait_ready(ctrl)
+        waited = ctrl.wait_ready()
         self.assertEqual(waited, machine.stats()["recovery_ns"])
         self.assertGreater(waited, 1_000_000)
         units = said.crto & 0xFFFF
@@ -507,7 +497,7 @@ class Ready(Power):
         self.cut(machine)
         after = Registers(ctrl)
         self.assertEqual((after.cc, after.csts, after.queues), (before.cc, 0, before.queues))
-        self.wait_ready(ctrl)
+        ctrl.wait_ready()
         ns = Namespace(ctrl.create_queue())
         self.assertEqual(ns.write(0, pattern(1, UNIT)).status, 0)
         self.assertEqual(machine.stats()["power_cuts"], 2)

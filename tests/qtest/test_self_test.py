@@ -10,12 +10,12 @@ from typing import NamedTuple
 from fixture import KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from machine import Machine
 from nvme import Admin, Controller, Namespace, Op, Status
+from test_sanitize import cut
 
 SHORT, EXTENDED, ABORT = 1, 2, 0xF
 LOG = 0x06
 ALL = 0xFFFFFFFF
 PASSED, ABORTED, RESET, FORMATTED, NONE = 0, 1, 2, 4, 0xF
-CSTS = 0x1C
 POWER_CUTS = ",overrides=nand.power_cuts=1;ftl.recovery=2"
 
 
@@ -152,11 +152,7 @@ class SelfTests(DriveTest):
         Namespace(ctrl.create_queue()).write(0, pattern(1, 64 * KIB))
         self.assertEqual(start(ctrl, EXTENDED), Status.OK)
         machine.step(1_000_000)
-        machine.qmp("qom-set", path="/machine/peripheral/f0", property="power", value="cut")
-        ctrl.disable()
-        ctrl.ask_enable()
-        while not machine.readl(ctrl.bar + CSTS) & 1:
-            machine.step(100_000)
+        cut(machine, ctrl)
         self.assertEqual(read_log(ctrl).code, EXTENDED)
         ctrl.shutdown()
         ctrl.disable()
