@@ -162,14 +162,21 @@ static void test_latency(void)
 {
     Rig *rig = rig_of(LIGHT);
     ScarpCmd cmd = read_page(0);
+    uint64_t fast = 0, slow = 0;
 
-    read_for(rig, 1000ll * MS);
-    while (rig_do(rig, &cmd) == FAST_NS) {
+    while (slow < 100) {
         cmd = read_page(0);
+        if (rig_do(rig, &cmd) == FAST_NS) {
+            fast++;
+            g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_ARRAY], ==, SENSE);
+        } else {
+            slow++;
+            g_assert_cmpint(latency(&cmd), ==, SLOW_NS);
+            g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_ARRAY], ==, 10 * SENSE);
+        }
+        g_assert_cmpuint(heat_now(rig).throttled_ns, ==, slow * 9 * SENSE);
     }
-    g_assert_cmpint(latency(&cmd), ==, SLOW_NS);
-    g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_ARRAY], ==, 10 * SENSE);
-    g_assert_cmpuint(heat_now(rig).throttled_ns % (9 * SENSE), ==, 0);
+    g_assert_cmpuint(fast, >, 100);
     rig_free(rig);
 }
 

@@ -335,12 +335,13 @@ static void test_other_keys(gconstpointer data)
     };
     const char *overrides = data;
     g_autofree char *path = saved(overrides);
-    unsigned step = g_test_slow() ? 3 : G_N_ELEMENTS(others);
+    unsigned step = g_test_slow() ? 3 : G_N_ELEMENTS(others), none = 0;
 
     for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
         g_autofree char *keys = g_strconcat(overrides, others[i], NULL);
         g_autoptr(GPtrArray) schemes = taken(keys, path, i, step);
 
+        none += !schemes->len;
         for (unsigned k = 0; k < schemes->len; k++) {
             ScarpDrive *drive = drive_new(schemes->pdata[k], keys, path);
 
@@ -352,6 +353,8 @@ static void test_other_keys(gconstpointer data)
             scarp_drive_free(drive);
         }
     }
+    /* With three streams there are too few spare blocks for a trigger of 6. */
+    g_assert_cmpuint(none, <=, 1);
     g_unlink(path);
 }
 
