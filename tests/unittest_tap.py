@@ -11,6 +11,8 @@ from types import TracebackType
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
+LONGEST = 10  # so many tests of a suite are listed
+
 
 def _spent_s() -> float:
     """The processor time of this process and of all that it has waited for."""
@@ -35,9 +37,9 @@ class TapResult(unittest.TestResult):
         self.spent.append((now_s - self.before_s, test.id()))
         self.before_s = now_s
 
-    def longest(self, number: int = 10) -> list[str]:
+    def longest(self) -> list[str]:
         """Where to look if a suite takes too long, a line each."""
-        most = sorted(self.spent, reverse=True)[:number]
+        most = sorted(self.spent, reverse=True)[:LONGEST]
         return [f"{seconds:7.1f} s of processor time  {name}" for seconds, name in most]
 
     def _line(self, test: unittest.TestCase, good: bool, note: str = "", text: str = "") -> None:
@@ -65,8 +67,9 @@ class TapResult(unittest.TestResult):
         self, test: unittest.TestCase, subtest: unittest.TestCase, err: ExcInfo | None
     ) -> None:
         super().addSubTest(test, subtest, err)
-        if err:
-            problem = (self.failures or self.errors)[-1][1]
+        if err and err[0]:
+            failed = issubclass(err[0], test.failureException)
+            problem = (self.failures if failed else self.errors)[-1][1]
             self._line(subtest, False, text=problem)
 
 

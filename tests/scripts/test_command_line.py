@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -58,15 +59,19 @@ class Help(Refused):
 
     def test_compiles_its_modules_once(self) -> None:
         """Into the cache: nothing appears beside their sources, which may be another user's."""
-        before = {*(ROOT / "scripts").rglob("*")}
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        with tempfile.TemporaryDirectory() as folder:
-            environment["XDG_CACHE_HOME"] = folder
-            command = [sys.executable, str(ROOT / "scripts" / "scarp"), "--version"]
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            environment["XDG_CACHE_HOME"] = str(folder / "cache")
+            # A copy, as other tests may write into the checkout meanwhile.
+            scripts = folder / "scripts"
+            shutil.copytree(ROOT / "scripts", scripts, ignore=shutil.ignore_patterns("__pycache__"))
+            before = {*scripts.rglob("*")}
+            command = [sys.executable, str(scripts / "scarp"), "--version"]
             subprocess.run(command, env=environment, check=True, capture_output=True)
-            made = [*Path(folder, "scarp", "pycache").rglob("scarplib/cli.*.pyc")]
+            made = [*(folder / "cache" / "scarp" / "pycache").rglob("scarplib/cli.*.pyc")]
+            self.assertEqual({*scripts.rglob("*")}, before)
         self.assertEqual(len(made), 1)
-        self.assertEqual({*(ROOT / "scripts").rglob("*")}, before)
 
     def test_options_before_the_command(self) -> None:
         self.assertTrue(typed("--unlocked", "run").unlocked)
