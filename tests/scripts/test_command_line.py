@@ -66,6 +66,9 @@ class Help(Refused):
             # A copy, as other tests may write into the checkout meanwhile.
             scripts = folder / "scripts"
             shutil.copytree(ROOT / "scripts", scripts, ignore=shutil.ignore_patterns("__pycache__"))
+            # --version is this one's.
+            (folder / "ftl").mkdir()
+            shutil.copy(ROOT / "ftl" / "scarp.h", folder / "ftl")
             before = {*scripts.rglob("*")}
             command = [sys.executable, str(scripts / "scarp"), "--version"]
             subprocess.run(command, env=environment, check=True, capture_output=True)
