@@ -56,7 +56,7 @@ LOADS = (
 class Sample:
     ns_per_request: float  # CPU time
     write_amplification: float
-    iops: float  # in simulated time
+    iops: float  # requests served in a second of simulated time
 
 
 class Drive:
@@ -288,9 +288,9 @@ def run(program: Path, drive: Drive, load: Load, folder: Path, *under: str) -> S
         raise UserError(f"MQSim collected too little in {load.name}: {freed:,.0f} pages freed")
     if not load.precondition and collections:
         raise UserError(f"MQSim collected in {load.name}, which is to be without GC")
-    response_us = _number(flow, "Device_Response_Time")
     return Sample(
         (marks[LAST] - marks[FIRST]) * 100 / (load.requests * (LAST - FIRST)),
         0.0 if load.read_percentage else (completed + moved) / completed,
-        QUEUE_DEPTH * 1e6 / max(1.0, response_us),
+        # Its own figure is of the requests that it generated, also of those that it lost.
+        _number(flow, "IOPS") * completed / generated,
     )
