@@ -525,6 +525,15 @@ bool scarp_check(const ScarpDrive *drive, GError **error);
  */
 bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
                      uint64_t length_bytes);
+/*
+ * Returns how many bytes of the range, from its beginning on, are in logical
+ * blocks of block_bytes for all of which scarp_is_mapped() returns *mapped. The
+ * range is a whole number of blocks, and not empty. The time is linear in the
+ * number of units that the bytes are in.
+ */
+uint64_t scarp_mapped_run(const ScarpDrive *drive, uint64_t offset_bytes,
+                          uint64_t length_bytes, uint32_t block_bytes,
+                          bool *mapped);
 
 /* ---- Statistics ------------------------------------------------------- */
 

@@ -19,6 +19,8 @@ enum {
     GET_LOG_ACTION = 0xf,
     SANICAP_BLOCK_ERASE = 1 << 1,
     SANICAP_NO_DEALLOCATE_INHIBITED = 1 << 29,
+    /* the media is not changed any more after a Sanitize (NODMMAS is 1) */
+    SANICAP_UNMODIFIED_AFTER = 1 << 30,
     GET_LOG_RETAINS_EVENT = 1 << 15,
     GET_LOG_CAPTURES = 1 << 8, /* the telemetry log, before it is read */
 };
@@ -37,9 +39,9 @@ NvmeNamespace *flash_admin_ns(NvmeCtrl *n, uint32_t nsid, uint16_t *status)
 static bool has_flash(NvmeCtrl *n)
 {
     for (int i = 1; i <= NVME_MAX_NAMESPACES; i++) {
-        NvmeNamespace *ns = nvme_subsys_ns(n->subsys, i);
+        NvmeNamespace *ns = nvme_reachable_ns(n, i);
 
-        if (ns && (ns->params.shared || ns->ctrl == n) && ns->flash) {
+        if (ns && ns->flash) {
             return true;
         }
     }
@@ -67,7 +69,8 @@ void nvme_flash_ctrl_started(NvmeCtrl *n)
     /* SANICAP announces it */
     announce(n, ADM_SANITIZE, 0, NVME_CMD_EFF_LBCC, whole);
     n->id_ctrl.sanicap = whole ? cpu_to_le32(SANICAP_BLOCK_ERASE |
-                                             SANICAP_NO_DEALLOCATE_INHIBITED)
+                                             SANICAP_NO_DEALLOCATE_INHIBITED |
+                                             SANICAP_UNMODIFIED_AFTER)
                                : 0;
     n->id_ctrl.lpa = (n->id_ctrl.lpa & ~(LPA_TELEMETRY | LPA_EVENTS)) |
                      (served ? LPA_TELEMETRY | LPA_EVENTS : 0);
@@ -80,8 +83,17 @@ void nvme_flash_ctrl_started(NvmeCtrl *n)
         n->drive = g_new0(NvmeFlashCtrl, 1);
         n->drive->test = flash_self_test_new(n);
     }
+    n->drive->started_ms = qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL);
+    flash_health_ctrl_started(n);
     flash_self_test_resume(n->drive->test);
     flash_event_started(n);
+}
+
+void nvme_flash_ctrl_goes_on(NvmeCtrl *n)
+{
+    if (n->drive) {
+        flash_self_test_resume(n->drive->test);
+    }
 }
 
 void nvme_flash_ctrl_stopped(NvmeCtrl *n)
@@ -104,19 +116,8 @@ void nvme_flash_ctrl_gone(NvmeCtrl *n)
 
 void nvme_flash_formats(NvmeCtrl *asker, NvmeNamespace *ns, uint32_t cdw10)
 {
-    struct QEMU_PACKED {
-        uint32_t nsid;
-        uint8_t fna;
-        uint8_t rsvd[3];
-        uint32_t cdw10;
-    } data = {
-        .nsid = cpu_to_le32(ns->params.nsid),
-        .fna = asker->id_ctrl.fna,
-        .cdw10 = cpu_to_le32(cdw10),
-    };
-
     if (asker->drive) {
-        flash_event(asker, EVENT_FORMAT, &data, sizeof(data));
+        flash_event_formats(asker, ns, cdw10);
     }
     for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
         NvmeCtrl *n = nvme_subsys_ctrl(ns->subsys, i);
@@ -127,18 +128,17 @@ void nvme_flash_formats(NvmeCtrl *asker, NvmeNamespace *ns, uint32_t cdw10)
     }
 }
 
-void nvme_flash_formatted(NvmeCtrl *asker, NvmeNamespace *ns)
+void nvme_flash_formatted(NvmeCtrl *asker, NvmeNamespace *ns, uint16_t status)
 {
-    struct QEMU_PACKED {
-        uint32_t nsid;
-        uint8_t progress; /* smallest format progress indicator; 0: whole */
-        uint8_t status;
-        uint16_t information;
-        uint32_t completion; /* status of the command */
-    } data = { .nsid = cpu_to_le32(ns->params.nsid) };
-
     if (asker->drive) {
-        flash_event(asker, EVENT_FORMATTED, &data, sizeof(data));
+        flash_event_formatted(asker, ns, status);
+    }
+}
+
+void nvme_flash_timestamp_set(NvmeCtrl *n, uint64_t before)
+{
+    if (n->drive) {
+        flash_event_timestamp(n, before);
     }
 }
 
@@ -160,8 +160,17 @@ uint16_t nvme_flash_admin(NvmeCtrl *n, NvmeRequest *req)
     }
 }
 
-/* Returns a log page; NULL: the drive has none of this number. */
-static GByteArray *log_page(NvmeCtrl *n, uint8_t lid, bool captures)
+GByteArray *flash_log_page(const void *page, size_t bytes)
+{
+    return g_byte_array_append(g_byte_array_new(), page, bytes);
+}
+
+/*
+ * Returns a log page, of which the host reads from byte `off` on. NULL: the
+ * drive has none of this number.
+ */
+static GByteArray *log_page(NvmeCtrl *n, uint8_t lid, bool captures,
+                            uint64_t off)
 {
     NvmeFlash *whole = flash_of_subsys(n->subsys);
 
@@ -169,7 +178,7 @@ static GByteArray *log_page(NvmeCtrl *n, uint8_t lid, bool captures)
     case FLASH_LOG_SELF_TEST:
         return flash_self_test_log(n->drive->test);
     case FLASH_LOG_TELEMETRY_HOST:
-        return flash_telemetry_log(n, captures);
+        return flash_telemetry_log(n, captures, off);
     case FLASH_LOG_TELEMETRY_CTRL:
         return flash_telemetry_of_controller(n);
     case FLASH_LOG_LBA_STATUS:
@@ -179,6 +188,24 @@ static GByteArray *log_page(NvmeCtrl *n, uint8_t lid, bool captures)
     default:
         return NULL;
     }
+}
+
+static uint16_t get_events(NvmeCtrl *n, NvmeRequest *req, uint8_t action,
+                           uint64_t off, size_t len)
+{
+    g_autoptr(GByteArray) log = NULL;
+    uint16_t status = flash_events_log(n, action, &log);
+
+    if (status || !log) {
+        return status;
+    }
+    status = off >= log->len ? NVME_INVALID_FIELD | NVME_DNR
+                             : nvme_c2h(n, log->data + off,
+                                        MIN(log->len - off, len), req);
+    if (status && action == FLASH_EVENTS_ESTABLISH) {
+        flash_events_release(n);
+    }
+    return status;
 }
 
 uint16_t nvme_flash_get_log(NvmeCtrl *n, NvmeRequest *req, uint8_t lid,
@@ -193,14 +220,9 @@ uint16_t nvme_flash_get_log(NvmeCtrl *n, NvmeRequest *req, uint8_t lid,
         return NVME_INVALID_FIELD | NVME_DNR;
     }
     if (lid == FLASH_LOG_EVENTS) {
-        uint16_t status = flash_events_log(n, dw10 >> 8 & GET_LOG_ACTION, &log);
-
-        if (status || !log) {
-            return status;
-        }
-    } else {
-        log = log_page(n, lid, dw10 & GET_LOG_CAPTURES);
+        return get_events(n, req, dw10 >> 8 & GET_LOG_ACTION, off, len);
     }
+    log = log_page(n, lid, dw10 & GET_LOG_CAPTURES, off);
     if (!log || off >= log->len) {
         return NVME_INVALID_FIELD | NVME_DNR;
     }

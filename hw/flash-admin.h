@@ -28,7 +28,6 @@ typedef enum {
     SELF_TEST_PASSED = 0x0,
     SELF_TEST_ABORTED = 0x1,     /* by a Device Self-test command */
     SELF_TEST_RESET = 0x2,       /* by a reset of the controller */
-    SELF_TEST_NS_REMOVED = 0x3,
     SELF_TEST_FORMATTED = 0x4,   /* by a Format */
     SELF_TEST_FAILED = 0x7,      /* a segment, which is named, failed */
     SELF_TEST_SANITIZED = 0x9,   /* by a Sanitize */
@@ -39,7 +38,11 @@ struct NvmeFlashCtrl {
     FlashSelfTest *test; /* of the running test, and of the results */
     char *captured;      /* text of the telemetry log, or NULL */
     GByteArray *context; /* the host reads this persistent event log, or NULL */
+    int64_t started_ms;  /* when the controller was last enabled */
 };
+
+/* Returns a log page with a copy of these bytes. */
+GByteArray *flash_log_page(const void *page, size_t bytes);
 
 /* Returns the namespace of a command, or NULL and its status in *status. */
 NvmeNamespace *flash_admin_ns(NvmeCtrl *n, uint32_t nsid, uint16_t *status);
@@ -84,8 +87,15 @@ GByteArray *flash_sanitize_log(NvmeFlash *flash);
 
 /* ---- flash-events.c ------------------------------------------------------ */
 
+enum {
+    FLASH_EVENTS_READ = 0,      /* actions on the log page */
+    FLASH_EVENTS_ESTABLISH = 1, /* a context, and read */
+    FLASH_EVENTS_RELEASE = 2,
+};
+
 /* Types of persistent events. */
 typedef enum {
+    EVENT_TIMESTAMP = 0x03,
     EVENT_STARTED = 0x04,
     EVENT_FORMAT = 0x07,
     EVENT_FORMATTED = 0x08,
@@ -99,6 +109,11 @@ void flash_event(NvmeCtrl *n, FlashEvent type, const void *data,
                  uint16_t bytes);
 /* Adds the event that the controller has started. */
 void flash_event_started(NvmeCtrl *n);
+/* Adds the event that the host has set the timestamp, which was `before`. */
+void flash_event_timestamp(NvmeCtrl *n, uint64_t before);
+/* Add the events that a Format of ns begins, and that it ends. */
+void flash_event_formats(NvmeCtrl *n, NvmeNamespace *ns, uint32_t cdw10);
+void flash_event_formatted(NvmeCtrl *n, NvmeNamespace *ns, uint16_t status);
 /*
  * Carries out an action on log page 0Dh, and returns its status. *log is set to
  * the page, a reference of the caller's, if the action reads it.
@@ -109,8 +124,12 @@ void flash_events_release(NvmeCtrl *n);
 
 /* ---- flash-telemetry.c --------------------------------------------------- */
 
-/* Returns log page 07h; capture: of now, otherwise what was captured last. */
-GByteArray *flash_telemetry_log(NvmeCtrl *n, bool capture);
+/*
+ * Returns log page 07h; capture: of now, otherwise what was captured last. What
+ * is captured replaces the earlier log only if it has byte `off`, from which
+ * on the host reads.
+ */
+GByteArray *flash_telemetry_log(NvmeCtrl *n, bool capture, uint64_t off);
 /* Returns log page 08h. */
 GByteArray *flash_telemetry_of_controller(NvmeCtrl *n);
 /* True when a host may ask for these bytes: the logs go in whole blocks. */

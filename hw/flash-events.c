@@ -1,10 +1,10 @@
 /*
  * Scarp: the persistent event log (page 0Dh)
  *
- * A subsystem keeps its latest events: starts of controllers, Formats,
- * Sanitizes, and captured telemetry. They are kept over resets and power cuts,
- * as QEMU's memory is. A host first establishes a context, which is a copy of
- * the log, and then reads the copy piece by piece.
+ * A subsystem keeps its latest events: starts of controllers, timestamps that
+ * hosts set, Formats, Sanitizes, and captured telemetry. Resets and power cuts
+ * leave them, as they leave QEMU's memory. A host first establishes a context,
+ * which is a copy of the log, and then reads the copy piece by piece.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,14 +13,13 @@
 #include "flash-admin.h"
 
 enum {
-    ACTION_READ = 0,
-    ACTION_ESTABLISH = 1, /* a context, and read */
-    ACTION_RELEASE = 2,
-    REVISION = 3,
+    REVISION = 1, /* of NVMe 1.4 */
     EVENT_REVISION = 1,
     /* Length of an event's head without its first three bytes. */
     EVENT_HEAD_LENGTH = 0x15,
     MOST_EVENTS = 100,    /* which take less than 64 KiB */
+    FORMAT_ERROR = 1 << 0,
+    FORMAT_INCOMPLETE = 1 << 1,
 };
 
 typedef struct QEMU_PACKED {
@@ -61,9 +60,25 @@ struct NvmeFlashEvents {
     GQueue latest; /* GByteArray, the latest first */
 };
 
-static uint64_t now_ms(void)
+/* Returns milliseconds since the controller was switched on. */
+static uint64_t powered_ms(const NvmeCtrl *n)
 {
-    return qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL);
+    return qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL) - n->starttime_ms;
+}
+
+/* Returns the power cycles that SMART tells, in little endian. */
+static uint64_t cycles(NvmeCtrl *n)
+{
+    NvmeSmartLog smart = { 0 };
+
+    for (int i = 1; i <= NVME_MAX_NAMESPACES; i++) {
+        NvmeNamespace *ns = nvme_reachable_ns(n, i);
+
+        if (ns && ns->flash) {
+            flash_power_smart(ns->flash, &smart);
+        }
+    }
+    return smart.power_cycles[0];
 }
 
 void flash_event(NvmeCtrl *n, FlashEvent type, const void *data, uint16_t bytes)
@@ -75,7 +90,7 @@ void flash_event(NvmeCtrl *n, FlashEvent type, const void *data, uint16_t bytes)
         .revision = EVENT_REVISION,
         .head_length = EVENT_HEAD_LENGTH,
         .cntlid = cpu_to_le16(n->cntlid),
-        .timestamp = cpu_to_le64(now_ms()),
+        .timestamp = nvme_get_timestamp(n),
         .bytes = cpu_to_le16(bytes),
     };
 
@@ -101,19 +116,61 @@ void flash_event_started(NvmeCtrl *n)
         uint64_t timestamp;
     } data = {
         .cntlid = cpu_to_le16(n->cntlid),
-        .powered_ms = cpu_to_le64(now_ms()),
-        .timestamp = cpu_to_le64(now_ms()),
+        .cycle = cpu_to_le32(le64_to_cpu(cycles(n))),
+        .powered_ms = cpu_to_le64(powered_ms(n)),
+        .timestamp = nvme_get_timestamp(n),
     };
 
     memcpy(data.firmware, n->id_ctrl.fr, sizeof(data.firmware));
     flash_event(n, EVENT_STARTED, &data, sizeof(data));
 }
 
+void flash_event_timestamp(NvmeCtrl *n, uint64_t before)
+{
+    int64_t ms = qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL) - n->drive->started_ms;
+    uint64_t data[] = { before, cpu_to_le64(ms) };
+
+    flash_event(n, EVENT_TIMESTAMP, data, sizeof(data));
+}
+
+void flash_event_formats(NvmeCtrl *n, NvmeNamespace *ns, uint32_t cdw10)
+{
+    struct QEMU_PACKED {
+        uint32_t nsid;
+        uint8_t fna;
+        uint8_t rsvd[3];
+        uint32_t cdw10;
+    } data = {
+        .nsid = cpu_to_le32(ns->params.nsid),
+        .fna = n->id_ctrl.fna,
+        .cdw10 = cpu_to_le32(cdw10),
+    };
+
+    flash_event(n, EVENT_FORMAT, &data, sizeof(data));
+}
+
+void flash_event_formatted(NvmeCtrl *n, NvmeNamespace *ns, uint16_t status)
+{
+    struct QEMU_PACKED {
+        uint32_t nsid;
+        uint8_t progress; /* 0: the namespace tells no progress */
+        uint8_t status;
+        uint16_t information;
+        uint32_t completion; /* status of the command */
+    } data = {
+        .nsid = cpu_to_le32(ns->params.nsid),
+        .status = status ? FORMAT_ERROR | FORMAT_INCOMPLETE : 0,
+        .completion = cpu_to_le32(status),
+    };
+
+    flash_event(n, EVENT_FORMATTED, &data, sizeof(data));
+}
+
 static GByteArray *copy_log(NvmeCtrl *n)
 {
     static const FlashEvent types[] = {
-        EVENT_STARTED, EVENT_FORMAT, EVENT_FORMATTED, EVENT_SANITIZE,
-        EVENT_SANITIZED, EVENT_TELEMETRY,
+        EVENT_TIMESTAMP, EVENT_STARTED, EVENT_FORMAT, EVENT_FORMATTED,
+        EVENT_SANITIZE, EVENT_SANITIZED, EVENT_TELEMETRY,
     };
     const NvmeFlashEvents *events = n->subsys->events;
     GByteArray *log = g_byte_array_new();
@@ -122,8 +179,9 @@ static GByteArray *copy_log(NvmeCtrl *n)
         .events = cpu_to_le32(events ? events->latest.length : 0),
         .revision = REVISION,
         .head_length = cpu_to_le16(sizeof(head) - 20),
-        .timestamp = cpu_to_le64(now_ms()),
-        .hours = { cpu_to_le64(now_ms() / 1000 / 60 / 60) },
+        .timestamp = nvme_get_timestamp(n),
+        .hours = { cpu_to_le64(powered_ms(n) / 1000 / 60 / 60) },
+        .cycles = cycles(n),
         .vid = n->id_ctrl.vid,
         .ssvid = n->id_ctrl.ssvid,
     };
@@ -150,18 +208,18 @@ uint16_t flash_events_log(NvmeCtrl *n, uint8_t action, GByteArray **log)
     GByteArray **context = &n->drive->context;
 
     switch (action) {
-    case ACTION_READ:
+    case FLASH_EVENTS_READ:
         if (!*context) {
             return NVME_CMD_SEQ_ERROR | NVME_DNR;
         }
         break;
-    case ACTION_ESTABLISH:
+    case FLASH_EVENTS_ESTABLISH:
         if (*context) {
             return NVME_CMD_SEQ_ERROR | NVME_DNR;
         }
         *context = copy_log(n);
         break;
-    case ACTION_RELEASE:
+    case FLASH_EVENTS_RELEASE:
         flash_events_release(n);
         return NVME_SUCCESS;
     default:

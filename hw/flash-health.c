@@ -44,38 +44,6 @@ void flash_health_say_firmware(NvmeFlash *flash)
     }
 }
 
-static uint16_t kelvin_of(uint64_t millicelsius)
-{
-    return MIN((millicelsius + 273150) / 1000, UINT16_MAX);
-}
-
-/*
- * Sets each controller's temperature, and the temperatures of Identify
- * Controller from which SMART counts minutes: those at which throttling becomes
- * light, and heavy. 0: there is no such threshold.
- */
-static void say_temperatures(const NvmeNamespace *ns)
-{
-    ScarpHeat heat;
-
-    if (!scarp_heat(ns->flash->drive, 0, &heat)) {
-        return;
-    }
-    for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
-        NvmeCtrl *n = nvme_subsys_ctrl(ns->subsys, i);
-
-        if (n) {
-            NvmeIdCtrl *id = &n->id_ctrl;
-
-            n->temperature = kelvin_of(heat.millicelsius);
-            id->wctemp = heat.light_celsius
-                ? cpu_to_le16(kelvin_of(heat.light_celsius * 1000)) : 0;
-            id->cctemp = heat.heavy_celsius
-                ? cpu_to_le16(kelvin_of(heat.heavy_celsius * 1000)) : 0;
-        }
-    }
-}
-
 /*
  * Tells the host that writes should be whole mapping units (NPWG), because for
  * a smaller write the drive first reads the other bytes of the unit. Without
@@ -118,7 +86,6 @@ void nvme_flash_identify(NvmeNamespace *ns)
     id->nabsn = id->nawun;
     id->nabspf = id->nawun;
 
-    say_temperatures(ns);
     if (!scarp_drive_deallocates(drive)) {
         /* deallocated blocks keep their contents, as dlfeat says */
         id->dlfeat = 0;
@@ -127,11 +94,27 @@ void nvme_flash_identify(NvmeNamespace *ns)
 
 /* ---- Temperature --------------------------------------------------------- */
 
+static uint16_t kelvin_of(uint32_t millikelvin)
+{
+    return MIN(millikelvin / 1000, UINT16_MAX);
+}
+
+/* Sets *heat to the present state. False: the flash has no group heat. */
+static bool heat_of(NvmeFlash *flash, ScarpHeat *heat)
+{
+    bool warms;
+
+    nvme_flash_lock(flash);
+    warms = scarp_heat(flash->drive, nvme_flash_now_ns(flash), heat);
+    nvme_flash_unlock(flash);
+    return warms;
+}
+
 /*
  * Returns the temperature of the controller's warmest flash, each as of its
  * last run. 0: no flash of the controller has a temperature.
  */
-static uint32_t composite_millicelsius(NvmeCtrl *n)
+static uint32_t composite_millikelvin(NvmeCtrl *n)
 {
     uint32_t warmest = 0;
 
@@ -139,51 +122,109 @@ static uint32_t composite_millicelsius(NvmeCtrl *n)
         NvmeNamespace *ns = nvme_ns(n, nsid);
 
         if (ns && ns->flash) {
-            warmest = MAX(warmest, ns->flash->millicelsius);
+            warmest = MAX(warmest, ns->flash->millikelvin);
         }
     }
     return warmest;
 }
 
 /*
- * Sets the controller's temperature. Returns true if the temperature has come
- * to a threshold that the host has set (Set Features, 04h).
+ * Sets the controller's temperature. If the temperature has come to a threshold
+ * of the controller (Set Features, 04h), the controller's host gets an event.
  */
-static bool set_temperature(NvmeCtrl *n)
+static void set_temperature(NvmeCtrl *n)
 {
-    uint32_t millicelsius = composite_millicelsius(n);
+    uint32_t millikelvin = composite_millikelvin(n);
     uint16_t before = n->temperature, high = n->features.temp_thresh_hi;
     uint16_t low = n->features.temp_thresh_low;
-    uint16_t kelvin = kelvin_of(millicelsius);
+    uint16_t kelvin = kelvin_of(millikelvin);
 
-    if (!millicelsius) {
-        return false;
+    if (!millikelvin) {
+        return;
     }
     n->temperature = kelvin;
-    return (before < high && kelvin >= high) || (before > low && kelvin <= low);
+    if ((before < high && kelvin >= high) || (before > low && kelvin <= low)) {
+        nvme_smart_event(n, NVME_SMART_TEMPERATURE);
+    }
 }
 
-/*
- * Tells all controllers of the flash's subsystems how warm the flash is. If one
- * controller comes to its host's threshold, each host of the subsystem that has
- * asked for such events gets one.
- */
-static void flash_is_warm(NvmeFlash *flash, uint32_t millicelsius)
+/* Tells all controllers of the flash's subsystems how warm the flash is. */
+static void flash_is_warm(NvmeFlash *flash, uint32_t millikelvin)
 {
-    flash->millicelsius = millicelsius;
+    flash->millikelvin = millikelvin;
     for (GSList *item = flash->namespaces; item; item = item->next) {
         NvmeSubsystem *subsys = ((NvmeNamespace *)item->data)->subsys;
-        bool crossed = false;
 
         for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
             NvmeCtrl *n = nvme_subsys_ctrl(subsys, i);
 
-            crossed |= n && set_temperature(n);
-        }
-        if (crossed) {
-            nvme_subsys_smart_event(subsys, NVME_SMART_TEMPERATURE);
+            if (n) {
+                set_temperature(n);
+            }
         }
     }
+}
+
+void nvme_flash_temperature(NvmeCtrl *n)
+{
+    for (uint32_t nsid = 1; nsid <= NVME_MAX_NAMESPACES; nsid++) {
+        NvmeNamespace *ns = nvme_ns(n, nsid);
+        ScarpHeat heat;
+
+        if (ns && ns->flash && heat_of(ns->flash, &heat)) {
+            flash_is_warm(ns->flash, flash_millikelvin(heat.millicelsius));
+        }
+    }
+}
+
+/* Returns the lower threshold of two, each of which may be 0: none. */
+static uint64_t lower(uint64_t a, uint64_t b)
+{
+    return a && b ? MIN(a, b) : MAX(a, b);
+}
+
+static uint16_t threshold(uint64_t celsius)
+{
+    return celsius ? cpu_to_le16(kelvin_of(flash_millikelvin(celsius * 1000)))
+                   : 0;
+}
+
+/*
+ * Sets the temperatures of Identify Controller, from which SMART counts
+ * minutes: those at which the throttling of a flash becomes light, and heavy.
+ * 0: there is no such threshold. The first of the two is also the host's
+ * threshold, as long as the host has set none.
+ */
+static void say_thresholds(NvmeCtrl *n)
+{
+    uint16_t unset = nvme_temp_thresh_default(n);
+    uint64_t light = 0, heavy = 0;
+    bool warms = false;
+    ScarpHeat heat;
+
+    for (uint32_t nsid = 1; nsid <= NVME_MAX_NAMESPACES; nsid++) {
+        NvmeNamespace *ns = nvme_reachable_ns(n, nsid);
+
+        if (ns && ns->flash && heat_of(ns->flash, &heat)) {
+            warms = true;
+            light = lower(light, heat.light_celsius);
+            heavy = lower(heavy, heat.heavy_celsius);
+        }
+    }
+    if (!warms) {
+        return;
+    }
+    n->id_ctrl.wctemp = threshold(light);
+    n->id_ctrl.cctemp = threshold(heavy);
+    if (n->features.temp_thresh_hi == unset) {
+        n->features.temp_thresh_hi = nvme_temp_thresh_default(n);
+    }
+}
+
+void flash_health_ctrl_started(NvmeCtrl *n)
+{
+    say_thresholds(n);
+    nvme_flash_temperature(n);
 }
 
 /*
@@ -213,7 +254,7 @@ static void smart_heat(NvmeFlash *flash, NvmeSmartLog *smart,
 
         stl_le_p(to, MAX(value, ldl_le_p(to)));
     }
-    flash_is_warm(flash, MIN(heat->millicelsius, UINT32_MAX));
+    flash_is_warm(flash, flash_millikelvin(heat->millicelsius));
 }
 
 void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
@@ -264,10 +305,10 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
  */
 void flash_health_look(NvmeFlash *flash)
 {
-    uint32_t millicelsius = flash_port_millicelsius(flash->port);
+    uint32_t millikelvin = flash_port_millikelvin(flash->port);
 
-    if (millicelsius != flash->millicelsius) {
-        flash_is_warm(flash, millicelsius);
+    if (millikelvin != flash->millikelvin) {
+        flash_is_warm(flash, millikelvin);
     }
     if (flash_port_spare_percent(flash->port) >= SPARE_THRESHOLD_PERCENT) {
         return;

@@ -152,7 +152,7 @@ struct NvmeFlash {
     uint64_t busy_ns;       /* sum of the earlier busy times */
     GSList *namespaces;     /* namespaces on the flash, the last one first */
     GSList *spare_warned;   /* subsystems that were warned of little spare */
-    uint32_t millicelsius;  /* told to controllers; 0: no group heat */
+    uint32_t millikelvin;   /* told to controllers; 0: no group heat */
     uint64_t ns_bytes;      /* bytes of the flash that namespaces have */
     /* endurance group of the last namespace, for comparison */
     const NvmeEnduranceGroup *endgrp;
@@ -308,6 +308,8 @@ void flash_health_look(NvmeFlash *flash);
  * been made after the namespaces.
  */
 void flash_health_say_firmware(NvmeFlash *flash);
+/* Sets the temperatures of Identify Controller, and the controller's own. */
+void flash_health_ctrl_started(NvmeCtrl *n);
 
 /* ---- Functions of flash-fdp.c -------------------------------------------- */
 bool flash_fdp_attach(NvmeNamespace *ns, Error **errp);

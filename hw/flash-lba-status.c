@@ -7,16 +7,22 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "qemu/osdep.h"
+#include "qemu/units.h"
 #include "flash-admin.h"
 
 enum {
     ACTION_ALLOCATED = 0x02,
     ACTION_SCAN = 0x10,
     ACTION_TRACKED = 0x11,
-    MORE = 1,     /* completion condition: descriptors are left over */
+    MORE = 1,     /* completion condition: a part is left over */
     COMPLETE = 2, /* the whole range was looked at */
     STATUS_ALLOCATED = 2,
 };
+
+/* Bytes that are looked at while the drive's thread waits for the lock. */
+#define PIECE_BYTES (64 * MiB)
+/* Bytes that one command looks at if it finds something in them. */
+#define MOST_BYTES (4 * GiB)
 
 typedef struct QEMU_PACKED {
     uint64_t slba;
@@ -34,42 +40,51 @@ typedef struct QEMU_PACKED {
 
 QEMU_BUILD_BUG_ON(sizeof(Descriptor) != 16 || sizeof(Header) != 8);
 
-static bool is_allocated(NvmeNamespace *ns, uint64_t lba, uint64_t blocks)
-{
-    /* a block backend that is no flash is taken to hold all blocks */
-    return !ns->ops || ns->ops->is_allocated(ns, lba * ns->lbasz,
-                                             blocks * ns->lbasz);
-}
-
 /*
  * Returns how many blocks from lba on, `left` at most, are all allocated or all
- * not, and which of the two. It looks at `step` blocks at a time.
+ * not, and which of the two.
  */
 static uint64_t run_of(NvmeNamespace *ns, uint64_t lba, uint64_t left,
-                       uint64_t step, bool *allocated)
+                       bool *allocated)
 {
-    uint64_t n = MIN(left, step - lba % step);
+    uint64_t at = lba * ns->lbasz, n = 0, found, piece;
+    bool same;
 
-    *allocated = is_allocated(ns, lba, n);
-    while (n < left &&
-           is_allocated(ns, lba + n, MIN(left - n, step)) == *allocated) {
-        n += MIN(left - n, step);
+    *allocated = true;
+    if (!ns->flash) {
+        /* a block backend that is no flash is taken to hold all blocks */
+        return left;
     }
+    do {
+        piece = MIN((left - n) * ns->lbasz, PIECE_BYTES);
+        nvme_flash_lock(ns->flash);
+        found = scarp_mapped_run(ns->flash->drive, ns->flash_offset + at, piece,
+                                 ns->lbasz, &same);
+        nvme_flash_unlock(ns->flash);
+        if (!n) {
+            *allocated = same;
+        } else if (same != *allocated) {
+            break;
+        }
+        n += found / ns->lbasz;
+        at += found;
+    } while (found == piece && n < left);
     return n;
 }
 
-/* Appends the allocated ranges to `out`, and returns the condition. */
+/*
+ * Appends allocated ranges to `out`, and returns the condition. It returns MORE
+ * when `out` is full, and when it has looked at MOST_BYTES and found something:
+ * the host goes on behind the last range.
+ */
 static uint8_t list_allocated(NvmeNamespace *ns, uint64_t lba, uint64_t blocks,
                               size_t most, GByteArray *out)
 {
-    uint64_t unit = ns->flash ? scarp_drive_unit_bytes(ns->flash->drive)
-                              : ns->lbasz;
-    uint64_t step = MAX(unit / ns->lbasz, 1);
+    uint64_t most_blocks = MIN(MOST_BYTES / ns->lbasz, UINT32_MAX), looked = 0;
 
     while (blocks) {
         bool allocated;
-        uint64_t n = run_of(ns, lba, MIN(blocks, UINT32_MAX - step), step,
-                            &allocated);
+        uint64_t n = run_of(ns, lba, MIN(blocks, most_blocks), &allocated);
         Descriptor found = {
             .slba = cpu_to_le64(lba),
             .blocks = cpu_to_le32(n),
@@ -84,6 +99,10 @@ static uint8_t list_allocated(NvmeNamespace *ns, uint64_t lba, uint64_t blocks,
         }
         lba += n;
         blocks -= n;
+        looked += n;
+        if (blocks && looked >= most_blocks && out->len > sizeof(Header)) {
+            return MORE;
+        }
     }
     return COMPLETE;
 }
@@ -136,5 +155,5 @@ GByteArray *flash_lba_status_log(void)
     /* bytes 3:0: the page's length; no namespace follows its head */
     const guint8 page[16] = { sizeof(page) };
 
-    return g_byte_array_append(g_byte_array_new(), page, sizeof(page));
+    return flash_log_page(page, sizeof(page));
 }

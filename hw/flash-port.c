@@ -28,7 +28,7 @@ struct FlashPort {
     uint64_t bad_blocks;
     uint64_t submitted;  /* number of commands given to the engine */
     atomic_uint spare_percent;
-    atomic_uint millicelsius;
+    atomic_uint millikelvin;
     atomic_uint awaited, reached; /* bits FLASH_PORT_… */
 };
 
@@ -82,8 +82,8 @@ static void look_at_heat(FlashPort *port)
     ScarpHeat heat = { 0 };
 
     if (scarp_heat(port->drive, scarp_now_ns(port->drive), &heat)) {
-        atomic_store_explicit(&port->millicelsius,
-                              MIN(heat.millicelsius, UINT32_MAX),
+        atomic_store_explicit(&port->millikelvin,
+                              flash_millikelvin(heat.millicelsius),
                               memory_order_relaxed);
     }
 }
@@ -124,9 +124,9 @@ uint32_t flash_port_spare_percent(FlashPort *port)
     return atomic_load_explicit(&port->spare_percent, memory_order_relaxed);
 }
 
-uint32_t flash_port_millicelsius(FlashPort *port)
+uint32_t flash_port_millikelvin(FlashPort *port)
 {
-    return atomic_load_explicit(&port->millicelsius, memory_order_relaxed);
+    return atomic_load_explicit(&port->millikelvin, memory_order_relaxed);
 }
 
 void flash_port_await(FlashPort *port, unsigned what)

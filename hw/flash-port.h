@@ -39,10 +39,18 @@ ScarpCmd *flash_port_pop(FlashPort *port);
 uint32_t flash_port_spare_percent(FlashPort *port);
 
 /*
- * Client: returns the drive's temperature in millidegrees Celsius as of the
+ * Returns a temperature in thousandths of a kelvin: 0 is no drive's temperature
+ * and stands for none, whereas a drive may have 0 °C.
+ */
+static inline uint32_t flash_millikelvin(uint64_t millicelsius)
+{
+    return MIN(millicelsius, UINT32_MAX - 273150u) + 273150u;
+}
+/*
+ * Client: returns the drive's temperature in thousandths of a kelvin as of the
  * owner's last run; 0: the description has no group heat.
  */
-uint32_t flash_port_millicelsius(FlashPort *port);
+uint32_t flash_port_millikelvin(FlashPort *port);
 
 /* States of the drive that a client may wait for. */
 enum {

@@ -230,7 +230,7 @@ void flash_sanitize_cut(NvmeFlash *flash)
 
 /* ---- The log page, and commands that are allowed meanwhile --------------- */
 
-bool nvme_flash_allows(uint8_t opcode, uint32_t cdw10)
+bool nvme_sanitize_allows(uint8_t opcode, uint32_t cdw10)
 {
     switch (opcode) {
     case NVME_ADM_CMD_DELETE_SQ:
@@ -285,6 +285,5 @@ GByteArray *flash_sanitize_log(NvmeFlash *flash)
     }
     log.seconds[1] = cpu_to_le32(MIN(DIV_ROUND_UP(bound_ns, SECOND_NS),
                                      UINT32_MAX - 1));
-    return g_byte_array_append(g_byte_array_new(), (const guint8 *)&log,
-                               sizeof(log));
+    return flash_log_page(&log, sizeof(log));
 }

@@ -112,13 +112,15 @@ static void end(FlashSelfTest *test, FlashSelfTestResult result)
 static void fail(FlashSelfTest *test, const NvmeNamespace *ns)
 {
     uint64_t lba = offset_of(test, ns) / ns->lbasz;
+    /* a read of several blocks does not tell which of them failed */
+    bool exact = test->iov.size == ns->lbasz;
 
     add_result(test, (Result) {
         .status = test->log.code << 4 | SELF_TEST_FAILED,
         .segment = SEGMENT_MEDIA,
-        .valid = VALID_NSID | VALID_FLBA | VALID_SCT | VALID_SC,
+        .valid = VALID_NSID | VALID_SCT | VALID_SC | (exact ? VALID_FLBA : 0),
         .nsid = cpu_to_le32(test->at_nsid),
-        .lba = cpu_to_le64(lba),
+        .lba = exact ? cpu_to_le64(lba) : 0,
         .sct = NVME_UNRECOVERED_READ >> 8,
         .sc = NVME_UNRECOVERED_READ & 0xff,
     });
@@ -282,9 +284,9 @@ uint16_t flash_self_test_minutes(NvmeCtrl *n)
     uint64_t bytes = 0;
 
     for (int i = 1; i <= NVME_MAX_NAMESPACES; i++) {
-        NvmeNamespace *ns = nvme_subsys_ns(n->subsys, i);
+        NvmeNamespace *ns = nvme_reachable_ns(n, i);
 
-        if (ns && (ns->params.shared || ns->ctrl == n)) {
+        if (ns) {
             bytes += ns->size;
         }
     }
@@ -298,8 +300,7 @@ GByteArray *flash_self_test_log(const FlashSelfTest *test)
     if (log.code) {
         log.percent = test->done * 100 / test->total;
     }
-    return g_byte_array_append(g_byte_array_new(), (const guint8 *)&log,
-                               sizeof(log));
+    return flash_log_page(&log, sizeof(log));
 }
 
 FlashSelfTest *flash_self_test_new(NvmeCtrl *n)

@@ -68,16 +68,15 @@ static char *statistics(NvmeCtrl *n)
     return g_string_free(text, false);
 }
 
-GByteArray *flash_telemetry_log(NvmeCtrl *n, bool capture)
+GByteArray *flash_telemetry_log(NvmeCtrl *n, bool capture, uint64_t off)
 {
-    GByteArray *log;
+    g_autofree char *fresh = capture ? statistics(n) : NULL;
+    GByteArray *log = log_of(n, FLASH_LOG_TELEMETRY_HOST,
+                             capture ? fresh : n->drive->captured);
 
-    if (capture) {
+    if (capture && off < log->len) {
         g_free(n->drive->captured);
-        n->drive->captured = statistics(n);
-    }
-    log = log_of(n, FLASH_LOG_TELEMETRY_HOST, n->drive->captured);
-    if (capture) {
+        n->drive->captured = g_steal_pointer(&fresh);
         flash_event(n, EVENT_TELEMETRY, log->data, BLOCK_BYTES);
     }
     return log;

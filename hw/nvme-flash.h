@@ -83,6 +83,11 @@ void nvme_flash_identify(NvmeNamespace *ns);
  */
 void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart);
 /*
+ * Brings n->temperature up to date: that of its warmest flash. Without a flash
+ * with the group heat it stays as it is.
+ */
+void nvme_flash_temperature(NvmeCtrl *n);
+/*
  * Implemented by hw/nvme: tells the subsystem's hosts of a critical warning.
  * Returns false if no host has asked for such events.
  */
@@ -166,9 +171,19 @@ bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
 void nvme_flash_ctrl_started(NvmeCtrl *n);
 void nvme_flash_ctrl_stopped(NvmeCtrl *n);
 void nvme_flash_ctrl_gone(NvmeCtrl *n);
-/* Called when a Format of ns begins, at the request of n, and when it ends. */
+/* Called when the host takes back the shutdown of an enabled controller. */
+void nvme_flash_ctrl_goes_on(NvmeCtrl *n);
+/*
+ * Called when a Format of ns begins, at the request of n, and when it ends with
+ * the given status.
+ */
 void nvme_flash_formats(NvmeCtrl *n, NvmeNamespace *ns, uint32_t cdw10);
-void nvme_flash_formatted(NvmeCtrl *n, NvmeNamespace *ns);
+void nvme_flash_formatted(NvmeCtrl *n, NvmeNamespace *ns, uint16_t status);
+/*
+ * Called when the host has set the controller's timestamp; `before` is the
+ * earlier one, as Get Features returns it.
+ */
+void nvme_flash_timestamp_set(NvmeCtrl *n, uint64_t before);
 /*
  * Carries out an admin command whose support nvme_flash_ctrl_started() has
  * announced, and returns its status.
@@ -182,7 +197,7 @@ uint16_t nvme_flash_get_log(NvmeCtrl *n, NvmeRequest *req, uint8_t lid,
                             uint64_t off, size_t len);
 
 /* True for an admin command that is allowed while a Sanitize runs. */
-bool nvme_flash_allows(uint8_t opcode, uint32_t cdw10);
+bool nvme_sanitize_allows(uint8_t opcode, uint32_t cdw10);
 
 /*
  * True when the flash runs on the host's clock, not on QEMU's virtual clock.

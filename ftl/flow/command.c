@@ -184,7 +184,7 @@ bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
 {
     uint64_t end = offset_bytes + length_bytes;
 
-    for (uint64_t lpn = offset_bytes / drive->geo.unit_bytes;
+    for (uint64_t lpn = scarp_bytes_lpn(drive, offset_bytes);
          lpn * drive->geo.unit_bytes < end; lpn++) {
         if (scarp_flow_lookup(drive, lpn) == SCARP_NONE &&
             !scarp_pack_find(drive, lpn)) {
@@ -192,4 +192,22 @@ bool scarp_is_mapped(const ScarpDrive *drive, uint64_t offset_bytes,
         }
     }
     return true;
+}
+
+uint64_t scarp_mapped_run(const ScarpDrive *drive, uint64_t offset_bytes,
+                          uint64_t length_bytes, uint32_t block_bytes,
+                          bool *mapped)
+{
+    uint32_t unit_bytes = drive->geo.unit_bytes;
+    uint32_t step = MAX(unit_bytes, block_bytes);
+    uint32_t first = unit_bytes - (offset_bytes & (unit_bytes - 1));
+    uint64_t n = MIN(length_bytes, MAX(first, block_bytes));
+
+    *mapped = scarp_is_mapped(drive, offset_bytes, n);
+    while (n < length_bytes &&
+           scarp_is_mapped(drive, offset_bytes + n,
+                           MIN(length_bytes - n, step)) == *mapped) {
+        n += MIN(length_bytes - n, step);
+    }
+    return n;
 }

@@ -155,6 +155,8 @@ class Announced(DriveTest):
                 1: lambda: self.log(SANITIZE_LOG),
                 # No-deallocate is inhibited: who asks for it gets an error.
                 29: lambda: self.status(Admin.SANITIZE, (2 | 1 << 9,)) == Status.INVALID_FIELD,
+                # NODMMAS, of two bits: the media is not modified after a Sanitize.
+                30: lambda: self.number(328, 4) >> 30 == 1,
             },
         )
         self.walk(
@@ -202,6 +204,8 @@ class Announced(DriveTest):
             ("FNA", 524, 1),
         ):
             self.assertEqual(self.number(at, size), 0, name)
+        # A controller of NVMe 1.4 with Sanitize says whether the media is modified after it.
+        self.assertEqual(self.number(328, 4) >> 30, 1, "NODMMAS")
         said = self.ctrl.identify(0, 1)
         self.assertEqual(list(said[27:30]), [0, 0, 0], "MC, DPC, DPS")
         self.assertEqual(said[31], 0, "RESCAP")

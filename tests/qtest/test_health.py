@@ -14,6 +14,12 @@ ERROR_LOG, SMART_LOG = 1, 2
 SPARE_WARNING, TEMPERATURE_WARNING = 1 << 0, 1 << 1
 MINUTE_NS = 60 * 10**9
 TEMPERATURE_THRESHOLD, ASYNC_CONFIG = 0x04, 0x0B
+GET_FEATURES, EVENT, ATTACHMENT = 0x0A, 0x0C, 0x15
+CHANGED_LOG, NAMESPACE_CHANGED = 0x04, 1 << 8
+TOO_WARM = SMART_LOG << 16 | 1 << 8 | 1  # an event: SMART, a temperature threshold
+
+
+HEAT = "heat.capacity_mj=50;heat.loss_ms=100000;heat.program_nj=1000000000"
 
 
 @dataclass
@@ -194,6 +200,127 @@ class Health(DriveTest):
                 warmth(ctrl),
                 (0, 298, time * 636 // 600, 0, time, time, time * 10986 // 100, time * 51),
             )
+        self.finish(machine)
+
+    def warm(self, *args: list[str], keys: str = "") -> Machine:
+        """A program warms the flash by 20 °C, to 45 °C; half an hour later it is as before."""
+        heat = f"{HEAT};{keys}" if keys else HEAT
+        return self.machine(flash(more=f",overrides={heat}"), *args)
+
+    def threshold(self, ctrl: Controller, kelvin: int) -> None:
+        ctrl.check(Admin.SET_FEATURES, cdw=(TEMPERATURE_THRESHOLD, kelvin))
+
+    def test_default_threshold(self) -> None:
+        """It is the warning temperature of Identify, until the host sets another."""
+        machine = self.warm(controller(), namespace(), keys="heat.light_celsius=34")
+        ctrl = Controller(machine)
+        self.assertEqual(struct.unpack_from("<HH", ctrl.identify(1), 266), (307, 0))
+        for select in (0, 1):
+            done = ctrl.command(GET_FEATURES, cdw=(select << 8 | TEMPERATURE_THRESHOLD,))
+            self.assertEqual(done.result, 307)
+        ctrl.check(Admin.SET_FEATURES, cdw=(ASYNC_CONFIG, TEMPERATURE_WARNING))
+        event = ctrl.admin.submit(EVENT)
+        Namespace(ctrl.create_queue()).write(0, pattern(1, 4 * KIB))
+        told = ctrl.admin.done(event)
+        self.assertEqual(told.result if told else None, TOO_WARM)
+        self.threshold(ctrl, 310)
+        ctrl.disable()
+        ctrl.enable()
+        for select, kelvin in ((0, 310), (1, 307)):
+            done = ctrl.command(GET_FEATURES, cdw=(select << 8 | TEMPERATURE_THRESHOLD,))
+            self.assertEqual(done.result, kelvin)
+        self.finish(machine)
+
+    def test_threshold_of_each_host(self) -> None:
+        """The temperature belongs to the subsystem, a threshold to a controller."""
+        subsystem = ["-device", "nvme-subsys,id=s0"]
+        nvme = "nvme,serial=same,subsys=s0"
+        machine = self.machine(
+            subsystem,
+            flash(more=f",overrides={HEAT};heat.light_celsius=34;heat.heavy_celsius=42"),
+            ["-device", f"{nvme},id=nvme0,addr=4"],
+            namespace(more=",shared=on"),
+            # This one comes after the namespace, and says the same.
+            ["-device", f"{nvme},id=nvme1,addr=5"],
+        )
+        hosts = [Controller(machine, slot) for slot in (4, 5)]
+        events = []
+        for host, kelvin in zip(hosts, (310, 330), strict=True):
+            self.assertEqual(struct.unpack_from("<HH", host.identify(1), 266), (307, 315))
+            self.threshold(host, kelvin)
+            host.check(Admin.SET_FEATURES, cdw=(ASYNC_CONFIG, TEMPERATURE_WARNING))
+            events.append(host.admin.submit(EVENT))
+        Namespace(hosts[0].create_queue()).write(0, pattern(1, 4 * KIB))
+        told = [host.admin.done(event) for host, event in zip(hosts, events, strict=True)]
+        self.assertEqual([done.result if done else None for done in told], [TOO_WARM, None])
+        self.assertEqual(
+            [warmth(host)[:2] for host in hosts], [(TEMPERATURE_WARNING, 318), (0, 318)]
+        )
+        self.finish(machine)
+
+    def test_new_threshold_beside_the_present_temperature(self) -> None:
+        """No command came while the drive cooled: a threshold that it is below is no event."""
+        machine = self.warm(controller(), namespace())
+        ctrl = Controller(machine)
+        Namespace(ctrl.create_queue()).write(0, pattern(1, 4 * KIB))
+        ctrl.check(Admin.SET_FEATURES, cdw=(ASYNC_CONFIG, TEMPERATURE_WARNING))
+        event = ctrl.admin.submit(EVENT)
+        machine.step(30 * MINUTE_NS)
+        self.threshold(ctrl, 310)
+        self.assertIsNone(ctrl.admin.done(event))
+        self.threshold(ctrl, 298)
+        told = ctrl.admin.done(event)
+        self.assertEqual(told.result if told else None, TOO_WARM)
+        self.finish(machine)
+
+    def test_freezing(self) -> None:
+        """0 °C is a temperature."""
+        machine = self.warm(controller(), namespace(), keys="heat.ambient_celsius=0")
+        ctrl = Controller(machine)
+        self.assertEqual(warmth(ctrl)[1], 273)
+        Namespace(ctrl.create_queue()).write(0, pattern(1, 4 * KIB))
+        self.assertEqual(warmth(ctrl)[1], 293)
+        machine.step(30 * MINUTE_NS)
+        self.assertEqual(warmth(ctrl)[1], 273)
+        self.finish(machine)
+
+    def test_format_of_a_cool_flash(self) -> None:
+        """The controller is as warm as its other flash before and after, and no event comes."""
+        cool = flash("f1", more=f",overrides={HEAT}")
+        machine = self.warm(cool, controller(), namespace("f0"), namespace("f1"))
+        ctrl = Controller(machine)
+        self.threshold(ctrl, 310)
+        Namespace(ctrl.create_queue()).write(0, pattern(1, 4 * KIB))
+        ctrl.check(Admin.SET_FEATURES, cdw=(ASYNC_CONFIG, TEMPERATURE_WARNING))
+        event = ctrl.admin.submit(EVENT)
+        ctrl.check(Admin.FORMAT, 2)
+        self.assertEqual(warmth(ctrl)[:2], (TEMPERATURE_WARNING, 318))
+        self.assertIsNone(ctrl.admin.done(event))
+        self.finish(machine)
+
+    def test_equal_events_leave_room(self) -> None:
+        """However often a threshold is met, another type of event has its place in the queue."""
+        machine, ctrl, _ = self.drive()
+        mask = TEMPERATURE_WARNING | NAMESPACE_CHANGED
+        ctrl.check(Admin.SET_FEATURES, cdw=(ASYNC_CONFIG, mask))
+        listed = machine.alloc(PAGE)
+        machine.write(
+            listed, struct.pack("<HH", 1, struct.unpack_from("<H", ctrl.identify(1), 78)[0])
+        )
+        for waits in (False, True):
+            # With an event that was told, its type is masked until the log page is read.
+            events = [ctrl.admin.submit(EVENT)] if waits else []
+            for _ in range(70):
+                self.threshold(ctrl, 0x100)
+            for detach in (1, 0):
+                ctrl.check(ATTACHMENT, 1, listed, (detach,))
+            events += [ctrl.admin.submit(EVENT) for _ in range(2 - len(events))]
+            told = [ctrl.admin.done(event) for event in events]
+            self.assertEqual(
+                {done.result for done in told if done}, {TOO_WARM, CHANGED_LOG << 16 | 2}
+            )
+            ctrl.get_log(SMART_LOG, 512)
+            ctrl.get_log(CHANGED_LOG, PAGE)
         self.finish(machine)
 
     def test_no_heat(self) -> None:

@@ -72,6 +72,20 @@ class LbaStatus(DriveTest):
         self.assertEqual(self.ask(rows[1][0]), (COMPLETE, rows[1:]))
         self.finish(self.ran)
 
+    def test_large_drive(self) -> None:
+        """One command looks at 4 GiB, or farther if nothing is there: a host can always go on."""
+        keys = "geometry.blocks_per_plane=1024;geometry.pages_per_block=512"
+        self.finish(self.ran)
+        self.ran, self.ctrl, self.ns = self.drive(more=f",overrides={keys}")
+        self.blocks = struct.unpack_from("<Q", self.ctrl.identify(0, 1))[0]
+        last = self.blocks - UNIT
+        self.assertGreater(last, 4 << 21)
+        for at, lba in enumerate((8 * UNIT, last)):
+            self.ns.write(lba * 512, pattern(at, 4 * KIB))
+        self.assertEqual(self.ask(), (MORE, [(8 * UNIT, UNIT, 2)]))
+        self.assertEqual(self.ask(9 * UNIT), (COMPLETE, [(last, UNIT, 2)]))
+        self.finish(self.ran)
+
     def test_nothing_is_unreadable(self) -> None:
         self.ns.write(0, pattern(1, 4 * KIB))
         for action in (SCAN, TRACKED):

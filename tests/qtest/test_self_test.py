@@ -15,7 +15,8 @@ from test_sanitize import cut
 SHORT, EXTENDED, ABORT = 1, 2, 0xF
 LOG = 0x06
 ALL = 0xFFFFFFFF
-PASSED, ABORTED, RESET, FORMATTED, NONE = 0, 1, 2, 4, 0xF
+PASSED, ABORTED, RESET, FORMATTED, FAILED, NONE = 0, 1, 2, 4, 7, 0xF
+CC = 0x14
 POWER_CUTS = ",overrides=nand.power_cuts=1;ftl.recovery=2"
 
 
@@ -159,6 +160,47 @@ class SelfTests(DriveTest):
         ctrl.enable()
         self.assertEqual(wait(machine, ctrl).results, [(EXTENDED, PASSED, 1)])
         self.finish(machine)
+
+    def test_shutdown_that_is_taken_back(self) -> None:
+        """It pauses an extended test, which then goes on without a reset."""
+        machine, ctrl = self.two_namespaces()
+        self.assertEqual(start(ctrl, EXTENDED), Status.OK)
+        ctrl.shutdown()
+        machine.writel(ctrl.bar + CC, 0x00460061)
+        self.assertEqual(wait(machine, ctrl).results, [(EXTENDED, PASSED, 1)])
+        self.assertGreaterEqual(machine.stats()["read_bytes"], 4 * MIB)
+        self.finish(machine)
+
+    def test_failing_block(self) -> None:
+        """It is named if the read that fails is of one block: a longer one does not tell which."""
+        for block, code, valid, lba in (
+            (512, EXTENDED, 0xD, 0),
+            (512, SHORT, 0xD, 0),
+            (4096, SHORT, 0xF, 4),
+        ):
+            machine = self.machine(
+                flash(),
+                [
+                    "-blockdev",
+                    '{"driver": "blkdebug", "node-name": "n0", "image": {"driver": "null-co", '
+                    '"size": 1048576, "read-zeroes": true}, "inject-error": [{"event": "none", '
+                    '"iotype": "read", "errno": 5, "sector": 32}]}',
+                ],
+                controller(),
+                namespace(),
+                [
+                    "-device",
+                    f"nvme-ns,bus=nvme0,drive=n0,logical_block_size={block},"
+                    f"physical_block_size={block}",
+                ],
+            )
+            ctrl = Controller(machine)
+            self.assertEqual(start(ctrl, code, 2), Status.OK)
+            self.assertEqual(wait(machine, ctrl).results, [(code, FAILED, 2)])
+            page = ctrl.get_log(LOG, 564)[1]
+            said = struct.unpack_from("<BBxxxxxxxxxIQBB", page, 5)
+            self.assertEqual(said, (1, valid, 2, lba, 2, 0x81))
+            self.finish(machine)
 
     def test_host_waits_behind_it(self) -> None:
         """A read that meets one of the test's on its die is later than without a test."""

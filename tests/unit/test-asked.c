@@ -25,6 +25,42 @@ static void test_mapped(void)
     rig_free(rig);
 }
 
+static void assert_run(const Rig *rig, uint64_t offset, uint64_t length,
+                       uint32_t block, uint64_t run, bool is_mapped)
+{
+    bool mapped;
+
+    g_assert_cmpuint(scarp_mapped_run(rig->drive, offset, length, block,
+                                      &mapped), ==, run);
+    g_assert_true(mapped == is_mapped);
+}
+
+/* Blocks that are smaller than a unit, as large, and larger. */
+static void test_mapped_run(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "controller.buffer_bytes=32768,"
+                                         "ftl.unit_bytes=2048");
+    ScarpCmd cmd = write_page(2);
+
+    scarp_submit(rig->drive, &cmd, 0);
+    g_assert_true(scarp_run_until_done(rig->drive, SCARP_TIME_LAST));
+    g_assert_true(scarp_drain(rig->drive, NULL));
+    for (uint32_t block = 512; block <= PAGE; block *= 2) {
+        assert_run(rig, 0, 8 * PAGE, block, 2 * PAGE, false);
+        assert_run(rig, 0, PAGE, block, PAGE, false);
+        assert_run(rig, 2 * PAGE, 6 * PAGE, block, PAGE, true);
+        assert_run(rig, 3 * PAGE, 5 * PAGE, block, 5 * PAGE, false);
+    }
+    assert_run(rig, 2 * PAGE - 512, PAGE, 512, 512, false);
+    assert_run(rig, 3 * PAGE - 512, PAGE, 512, 512, true);
+    assert_run(rig, 2 * PAGE + 512, 1024, 512, 1024, true);
+    /* a block that is mapped in part is not mapped */
+    assert_run(rig, PAGE + 2048, 3 * PAGE, PAGE, 3 * PAGE, false);
+    assert_run(rig, PAGE + 2048, 3 * PAGE, 2048, 2048, false);
+    g_assert_true(scarp_reap(rig->drive) == &cmd);
+    rig_free(rig);
+}
+
 static void test_program_bytes(void)
 {
     Rig *rig = rig_new("baseline", NULL, "geometry.planes_per_die=2");
@@ -91,6 +127,7 @@ int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/asked/mapped", test_mapped);
+    g_test_add_func("/asked/mapped-run", test_mapped_run);
     g_test_add_func("/asked/program-bytes", test_program_bytes);
     g_test_add_func("/asked/age", test_age);
     g_test_add_func("/asked/channels", test_channels);
