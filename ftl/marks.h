@@ -158,6 +158,8 @@
     MARK(fold_not_worth_it, \
          "a block of the real mode had fewer valid units than an SLC block") \
     MARK(fold_of_stale, "a fold had nothing to copy") \
+    MARK(static_block_replaced, \
+         "a worn-out block of the static SLC cache became bad") \
     MARK(folds_beside, "several planes of a die folded together") \
     MARK(folded_while_idle, "an idle die folded") \
     MARK(idle_kept_blocks, \
@@ -533,6 +535,11 @@
          "power failed again while units were copied to mend a plane") \
     MARK(cut_mend_erase, \
          "power failed again while blocks were erased to mend a plane") \
+    MARK(cut_fold, "power failed in a fold of the SLC cache") \
+    MARK(cut_before_slc_page, \
+         "power failed when a block was open in SLC mode, and had no page") \
+    MARK(mended_by_fold, \
+         "recovery copied the units of an SLC block, to gain a free block") \
     MARK(mended_by_copies, \
          "a plane had no free block after a power cut, and copied some " \
          "together") \

@@ -394,6 +394,14 @@ typedef struct {
     uint64_t seed;
 } ScarpAge;
 bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error);
+/*
+ * Fills the SLC cache of a drive after scarp_age(), without simulating time: it
+ * writes the filled logical units again, in the pattern's order, until the cache
+ * has no room for more. A dynamic cache has room only if enough blocks are free.
+ * False, with *error set: the drive has no cache, has processed a command, or a
+ * value is not allowed.
+ */
+bool scarp_age_slc(ScarpDrive *drive, const ScarpAge *age, GError **error);
 
 /*
  * True when nothing is under way: every accepted command has completed, and no

@@ -21,6 +21,16 @@ typedef struct {
     uint32_t next_ppn; /* PPN of the next unit; SCARP_NONE: no page is open */
 } OpenPage;
 
+static OpenPage *no_open_pages(const ScarpDrive *drive)
+{
+    OpenPage *open = g_new(OpenPage, drive->geo.n_planes);
+
+    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
+        open[p].next_ppn = SCARP_NONE;
+    }
+    return open;
+}
+
 /* Writes the unit `lpn` to the page that the mapping chooses. */
 static void write_mapped(ScarpDrive *drive, uint32_t p, uint32_t lpn)
 {
@@ -38,11 +48,30 @@ static void write_mapped(ScarpDrive *drive, uint32_t p, uint32_t lpn)
     scarp_map_move(drive, lpn, ppn);
 }
 
+static uint32_t plane_of(ScarpDrive *drive, uint32_t lpn)
+{
+    return drive->scheme.alloc->early
+               ? drive->scheme.alloc->plane(drive, lpn, 0)
+               : (lpn >> drive->geo.page_shift) % drive->geo.n_planes;
+}
+
+/* Writes lpn to the next unit of an open page. */
+static void write_unit(ScarpDrive *drive, OpenPage *page, uint32_t lpn)
+{
+    uint32_t ppn = page->next_ppn++;
+
+    if (scarp_media_has_versions(drive)) {
+        scarp_media_set_version(drive, ppn, scarp_next_seq(drive));
+    }
+    scarp_map_move(drive, lpn, ppn);
+    if (!(page->next_ppn & (drive->geo.units_per_page - 1))) {
+        page->next_ppn = SCARP_NONE;
+    }
+}
+
 static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 {
-    uint32_t p = drive->scheme.alloc->early
-                     ? drive->scheme.alloc->plane(drive, lpn, 0)
-                     : (lpn >> drive->geo.page_shift) % drive->geo.n_planes;
+    uint32_t p = plane_of(drive, lpn);
     uint32_t *ppn = &open[p].next_ppn;
 
     if (scarp_map_can(drive, MAP_PLACES_PAGES)) {
@@ -55,14 +84,10 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
                 break;
             }
         }
-        *ppn = scarp_page_take_real(drive, p);
+        *ppn = scarp_page_take_real(drive, p, 0);
         scarp_media_pages_programmed(drive, *ppn, 1);
     }
-    if (scarp_media_has_versions(drive)) {
-        scarp_media_set_version(drive, *ppn, scarp_next_seq(drive));
-    }
-    scarp_map_move(drive, lpn, *ppn);
-    *ppn = (*ppn + 1) & (drive->geo.units_per_page - 1) ? *ppn + 1 : SCARP_NONE;
+    write_unit(drive, &open[p], lpn);
 }
 
 /*
@@ -87,15 +112,14 @@ static bool is_steady(const ScarpDrive *drive, const ScarpAge *age)
            drive->stats.gc_runs >= 8ull * drive->geo.n_blocks;
 }
 
-bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
+static bool is_random(const ScarpAge *age)
 {
-    bool random = !g_strcmp0(age->pattern, "random");
-    g_autofree OpenPage *open = g_new(OpenPage, drive->geo.n_planes);
-    ScarpObserver observer = drive->observer;
-    uint64_t state = scarp_random_state(age->seed);
-    uint64_t filled, overwrites;
+    return !g_strcmp0(age->pattern, "random");
+}
 
-    if (!random && g_strcmp0(age->pattern, "sequential")) {
+static bool check_values(const ScarpAge *age, GError **error)
+{
+    if (!is_random(age) && g_strcmp0(age->pattern, "sequential")) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "age-pattern=%s: allowed: random, sequential",
                     age->pattern ? age->pattern : "");
@@ -107,17 +131,34 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
                     age->utilisation_permille);
         return false;
     }
+    return true;
+}
+
+/* Returns how many logical units are filled, from the first on. */
+static uint64_t filled_units(const ScarpDrive *drive, const ScarpAge *age)
+{
+    return (uint64_t)drive->geo.logical_units * age->utilisation_permille /
+           1000;
+}
+
+bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
+{
+    g_autofree OpenPage *open = NULL;
+    ScarpObserver observer = drive->observer;
+    uint64_t state = scarp_random_state(age->seed);
+    uint64_t filled, overwrites;
+
+    if (!check_values(age, error)) {
+        return false;
+    }
     if (scarp_seq_count(drive) || scarp_plane_valid_units(drive, 0)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "age: only a fresh drive can be aged");
         return false;
     }
     scarp_map_age_begins(drive);
-    for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
-        open[p].next_ppn = SCARP_NONE;
-    }
-    filled = (uint64_t)drive->geo.logical_units * age->utilisation_permille /
-             1000;
+    open = no_open_pages(drive);
+    filled = filled_units(drive, age);
     for (uint64_t lpn = 0; lpn < filled; lpn++) {
         write_now(drive, open, lpn);
         if (scarp_has_parity(drive) &&
@@ -135,7 +176,7 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
                      : (uint64_t)drive->geo.logical_units *
                            age->overwrite_permille / 1000;
     memset(&drive->observer, 0, sizeof(drive->observer));
-    if (random && filled) {
+    if (is_random(age) && filled) {
         uint32_t ahead[AHEAD];
 
         for (uint32_t i = 0; i < AHEAD; i++) {
@@ -155,6 +196,61 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
     }
     scarp_map_aged(drive);
     drive->observer = observer;
+    scarp_stat_forget(drive);
+    return true;
+}
+
+/* ---- The SLC cache ------------------------------------------------------- */
+
+/*
+ * Writes lpn to the cache. False: the cache has no room in the plane of lpn.
+ */
+static bool write_cached(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
+{
+    uint32_t p = plane_of(drive, lpn);
+
+    if (open[p].next_ppn == SCARP_NONE) {
+        if (!scarp_slc_has_room(drive, p, 0)) {
+            return false;
+        }
+        open[p].next_ppn = scarp_page_take(drive, p, SCARP_ORIGIN_HOST, 0);
+        scarp_media_pages_programmed(drive, open[p].next_ppn, 1);
+    }
+    write_unit(drive, &open[p], lpn);
+    return true;
+}
+
+bool scarp_age_slc(ScarpDrive *drive, const ScarpAge *age, GError **error)
+{
+    g_autofree OpenPage *open = NULL;
+    uint64_t state = scarp_random_state(age->seed + 1);
+    uint64_t filled = filled_units(drive, age), refused = 0;
+
+    if (!check_values(age, error)) {
+        return false;
+    }
+    if (!scarp_blocks_cached(drive)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "age-slc=full: needs an SLC cache: slc.static_blocks above "
+                    "0, or slc.dynamic=1");
+        return false;
+    }
+    if (drive->stats.cmds_accepted) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "age-slc=full: only a fresh drive can be aged");
+        return false;
+    }
+    open = no_open_pages(drive);
+    /*
+     * The cache is full when no unit finds room any more. With an allocation
+     * that fixes the plane of each unit, some planes may have room for ever.
+     */
+    for (uint64_t i = 0; refused < filled; i++) {
+        uint32_t lpn = is_random(age) ? scarp_random_below(&state, filled)
+                                      : i % filled;
+
+        refused = write_cached(drive, open, lpn) ? 0 : refused + 1;
+    }
     scarp_stat_forget(drive);
     return true;
 }

@@ -35,16 +35,31 @@ uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * A block becomes bad when it has reached nand.endurance_erases, if two further
- * conditions hold: the plane has another free block now, and it keeps as many
- * good blocks as it needs.
+ * True when the cells of the block have reached their endurance. Erases in SLC
+ * mode wear them by a share of slc.endurance_erases, others by a share of
+ * nand.endurance_erases; the shares of both modes add up.
+ */
+static bool is_worn(const ScarpDrive *drive, uint32_t index)
+{
+    uint64_t real = drive->desc.endurance_erases;
+    uint64_t slc = drive->desc.slc_endurance_erases;
+    uint64_t in_slc = scarp_media_slc_erases(drive, index);
+    uint64_t in_real = scarp_media_erases(drive, index) - in_slc;
+
+    return real && (slc ? in_real * slc + in_slc * real >= real * slc
+                        : in_real >= real);
+}
+
+/*
+ * A block becomes bad when its cells have reached their endurance, if two
+ * further conditions hold: the plane has another free block now, and it keeps
+ * as many good blocks as it needs.
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index)
 {
     uint32_t p = scarp_block_plane(drive, index);
 
-    return drive->desc.endurance_erases &&
-           scarp_media_erases(drive, index) >= drive->desc.endurance_erases &&
+    return is_worn(drive, index) &&
            scarp_plane_spare_blocks(drive, p) > 1 &&
            spare(drive, &drive->blocks.plane[p]) > 0;
 }

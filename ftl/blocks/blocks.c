@@ -253,7 +253,7 @@ static void erased(ScarpDrive *drive, uint32_t index, bool needed)
         scarp_blocks_plane_of(drive, index)->n_map--;
     }
     scarp_media_erase(drive, index);
-    if (scarp_slc_erased(drive, index, mode)) {
+    if (scarp_slc_erased(drive, index, mode, needed)) {
         return;
     }
     if (!needed && scarp_block_is_worn_out(drive, index)) {

@@ -79,7 +79,8 @@ void scarp_translation_insert(ScarpDrive *drive, uint32_t index);
  * These two functions may be called only when scarp_slc_has_room() returns
  * true. scarp_slc_remove() is called when a full SLC block becomes a victim.
  * scarp_slc_erased() is called after an erase, with the mode that the block had
- * before. It returns true if the block is static, and so stays an SLC block.
+ * before. It returns true if the block needs nothing more: it is static, and so
+ * stays an SLC block, or has become bad. needed: the block must not become bad.
  */
 void scarp_slc_init(ScarpDrive *drive);
 void scarp_slc_clear(ScarpDrive *drive);
@@ -87,12 +88,23 @@ uint32_t scarp_slc_offset(const ScarpDrive *drive, uint32_t plane,
                           uint16_t stream);
 uint32_t scarp_slc_take(ScarpDrive *drive, uint32_t plane, uint16_t stream);
 void scarp_slc_remove(ScarpDrive *drive, uint32_t block);
-bool scarp_slc_erased(ScarpDrive *drive, uint32_t block, ScarpCellMode mode);
+bool scarp_slc_erased(ScarpDrive *drive, uint32_t block, ScarpCellMode mode,
+                      bool needed);
 /*
- * Adds a block in SLC mode to the counts of a new drive that has got the cells
- * of another one, or to its free static blocks if it has no pages.
+ * scarp_slc_recover() is called for each good block of a new drive that has got
+ * the cells of another one, with the number of its pages in use. A block in SLC
+ * mode with such pages is counted. The function returns true if the block needs
+ * nothing more: it is static and free. scarp_slc_recover_full() is called only
+ * after a power cut, for the blocks with valid units, in the order of their
+ * openings.
  */
-void scarp_slc_put_apart(ScarpDrive *drive, uint32_t block);
+bool scarp_slc_recover(ScarpDrive *drive, uint32_t block, uint32_t pages);
+void scarp_slc_recover_full(ScarpDrive *drive, uint32_t block);
+/*
+ * Closes the plane's open SLC blocks that no stream would fill. Their pages
+ * that are not written stay empty.
+ */
+void scarp_slc_close_unused(ScarpDrive *drive, uint32_t plane);
 /*
  * blocks/slc_laws.c: checks the plane's blocks of the SLC cache. Adds the
  * number of open SLC blocks to *open, and the number of free static SLC blocks
@@ -103,8 +115,9 @@ bool scarp_slc_check(const ScarpDrive *drive, uint32_t plane, uint32_t *open,
 /* Functions of blocks/bad.c. */
 void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
 /*
- * True when the block has reached nand.endurance_erases and may become bad: the
- * plane has another free block, and more good blocks than it needs.
+ * True when the block's cells have reached their endurance and the block may
+ * become bad: the plane has another free block, and more good blocks than it
+ * needs.
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
 

@@ -106,6 +106,9 @@ void scarp_blocks_close_unused(ScarpDrive *drive)
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         ScarpBlocksPlane *plane = &drive->blocks.plane[p];
 
+        if (drive->blocks.slc) {
+            scarp_slc_close_unused(drive, p);
+        }
         for (int i = 0; i < WRITE__COUNT; i++) {
             bool unused = i == WRITE_GC
                 ? !drive->desc.separate_active_block

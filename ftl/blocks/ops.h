@@ -242,6 +242,27 @@ bool scarp_slc_has_room(const ScarpDrive *drive, uint32_t plane,
  */
 uint32_t scarp_slc_oldest(const ScarpDrive *drive, uint32_t plane,
                           bool dynamic);
+/*
+ * For images. The first block of the list of free static blocks, or of full
+ * ones that are static (fixed) or dynamic; scarp_blocks_next_free() and
+ * scarp_blocks_next_full() give the next. The stream's open block. Or
+ * SCARP_NONE.
+ */
+uint32_t scarp_slc_first_free(const ScarpDrive *drive, uint32_t plane);
+uint32_t scarp_slc_first_full(const ScarpDrive *drive, uint32_t plane,
+                              bool fixed);
+uint32_t scarp_slc_active(const ScarpDrive *drive, uint32_t plane,
+                          uint16_t stream);
+/* Returns how many dynamic blocks of the plane have pages. */
+uint32_t scarp_slc_dynamic_blocks(const ScarpDrive *drive, uint32_t plane);
+/*
+ * Append a block to the list that its mode requires, or make it the stream's
+ * open block. The block's record and its mode have been loaded.
+ */
+void scarp_slc_load_free(ScarpDrive *drive, uint32_t block);
+void scarp_slc_load_full(ScarpDrive *drive, uint32_t block);
+void scarp_slc_load_active(ScarpDrive *drive, uint32_t plane, uint16_t stream,
+                           uint32_t block);
 /* Returns how many full SLC blocks the plane has. */
 static inline uint32_t scarp_slc_full_blocks(const ScarpDrive *drive,
                                              uint32_t plane)
@@ -396,11 +417,14 @@ static inline bool scarp_page_is_slc(const ScarpDrive *drive, uint32_t plane,
            scarp_slc_has_room(drive, plane, stream);
 }
 /*
- * Takes a page like scarp_page_take() for stream 0 of the host, but never a
- * page of the SLC cache: ageing writes to blocks whose cells store
- * nand.cell_bits bits.
+ * Work like scarp_page_possible() and scarp_page_take() for the host, but never
+ * with a page of the SLC cache: ageing writes to blocks whose cells store
+ * nand.cell_bits bits, and pads fill the cells of such blocks.
  */
-uint32_t scarp_page_take_real(ScarpDrive *drive, uint32_t plane);
+bool scarp_page_possible_real(const ScarpDrive *drive, uint32_t plane,
+                              uint16_t stream);
+uint32_t scarp_page_take_real(ScarpDrive *drive, uint32_t plane,
+                              uint16_t stream);
 /*
  * Work like scarp_page_possible(), scarp_page_offset() and scarp_page_take(),
  * but for the plane's aligned block (WRITE_ALIGNED, for multi-plane programs).
@@ -572,7 +596,8 @@ void scarp_blocks_set_static(ScarpDrive *drive);
 /*
  * Sets the state of each block of a drive that has got the cells of another
  * one, after a power cut or for a Sanitize, from what is on flash: BLOCK_BAD,
- * BLOCK_FREE, or BLOCK_APART if it has programmed pages.
+ * BLOCK_FREE, or BLOCK_APART if it has programmed pages. The drive has no
+ * nand.power_cuts only for a Sanitize.
  */
 void scarp_blocks_recover(ScarpDrive *drive);
 /*

@@ -21,8 +21,8 @@ void scarp_blocks_recover(ScarpDrive *drive)
         scarp_block_load(drive, b, BLOCK_APART, pages, scarp_time_ns(drive));
         if (scarp_media_is_bad(drive, b)) {
             scarp_block_set_bad(drive, b);
-        } else if (scarp_media_mode(drive, b) != MODE_REAL) {
-            scarp_slc_put_apart(drive, b);
+        } else if (drive->blocks.slc && scarp_slc_recover(drive, b, pages)) {
+            continue;
         } else if (!pages) {
             scarp_free_push(drive, scarp_blocks_plane_of(drive, b), b);
         }
@@ -35,7 +35,10 @@ void scarp_block_recover(ScarpDrive *drive, uint32_t index,
     ScarpBlocksPlane *plane = scarp_blocks_plane_of(drive, index);
 
     scarp_block_record(drive, index)->state = state;
-    if (state == BLOCK_FULL) {
+    if (state == BLOCK_FULL &&
+        scarp_media_mode(drive, index) != MODE_REAL) {
+        scarp_slc_recover_full(drive, index);
+    } else if (state == BLOCK_FULL) {
         scarp_full_insert(drive, plane, index);
     } else if (state == BLOCK_TRANSLATION) {
         plane->n_map++;

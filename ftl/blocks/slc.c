@@ -67,7 +67,8 @@ static bool may_open_dynamic(const ScarpDrive *drive, uint32_t p)
     uint64_t most = drive->desc.slc_most_blocks;
 
     return drive->desc.slc_dynamic &&
-           scarp_plane_spare_blocks(drive, p) >
+           scarp_plane_spare_blocks(drive, p) +
+                   scarp_recovery_blocks(&drive->desc) >
                scarp_reserved_blocks(&drive->desc) &&
            (!most || drive->blocks.slc[p].n_dynamic < most);
 }
@@ -179,21 +180,133 @@ uint32_t scarp_slc_oldest(const ScarpDrive *drive, uint32_t p, bool dynamic)
                ? fixed : free;
 }
 
-void scarp_slc_put_apart(ScarpDrive *drive, uint32_t index)
+/* ---- Loading from an image ---------------------------------------------- */
+
+uint32_t scarp_slc_first_free(const ScarpDrive *drive, uint32_t p)
 {
-    uint32_t p = scarp_block_plane(drive, index);
+    return drive->blocks.slc[p].free.head;
+}
+
+uint32_t scarp_slc_first_full(const ScarpDrive *drive, uint32_t p, bool fixed)
+{
+    return drive->blocks.slc[p].full[fixed].head;
+}
+
+uint32_t scarp_slc_active(const ScarpDrive *drive, uint32_t p, uint16_t stream)
+{
+    return drive->blocks.slc[p].active[stream];
+}
+
+uint32_t scarp_slc_dynamic_blocks(const ScarpDrive *drive, uint32_t p)
+{
+    return drive->blocks.slc[p].n_dynamic;
+}
+
+void scarp_slc_load_free(ScarpDrive *drive, uint32_t index)
+{
+    static_push(drive, scarp_block_plane(drive, index), index);
+}
+
+/* Counts a block that has pages. */
+static void count(ScarpDrive *drive, uint32_t index)
+{
+    ScarpSlcPlane *slc = &drive->blocks.slc[scarp_block_plane(drive, index)];
+
+    drive->slc_stats.slc_blocks++;
+    ++*(scarp_media_mode(drive, index) == MODE_STATIC ? &slc->n_static
+                                                      : &slc->n_dynamic);
+}
+
+void scarp_slc_load_full(ScarpDrive *drive, uint32_t index)
+{
+    count(drive, index);
+    insert(drive, index);
+}
+
+void scarp_slc_load_active(ScarpDrive *drive, uint32_t p, uint16_t stream,
+                           uint32_t index)
+{
+    count(drive, index);
+    drive->blocks.slc[p].active[stream] = index;
+}
+
+/* Makes a block full: its pages that are not written stay empty. */
+static void close_early(ScarpDrive *drive, uint32_t index)
+{
+    scarp_block_record(drive, index)->written = drive->geo.slc_pages;
+    scarp_media_set_programmed(drive, index, drive->geo.slc_pages);
+    insert(drive, index);
+}
+
+void scarp_slc_close_unused(ScarpDrive *drive, uint32_t p)
+{
     ScarpSlcPlane *slc = &drive->blocks.slc[p];
 
-    if (!scarp_block_written(drive, index)) {
-        static_push(drive, p, index);
-    } else if (scarp_media_mode(drive, index) == MODE_STATIC) {
-        slc->n_static++;
-    } else {
-        slc->n_dynamic++;
+    for (uint32_t s = drive->desc.streams; s < SCARP_MAX_STREAMS; s++) {
+        if (slc->active[s] != SCARP_NONE) {
+            scarp_mark(drive, closed_on_load);
+            close_early(drive, slc->active[s]);
+            slc->active[s] = SCARP_NONE;
+        }
     }
 }
 
-bool scarp_slc_erased(ScarpDrive *drive, uint32_t index, ScarpCellMode mode)
+/* ---- Cells of another drive: after a power cut, or for Sanitize --------- */
+
+bool scarp_slc_recover(ScarpDrive *drive, uint32_t index, uint32_t pages)
+{
+    ScarpCellMode mode = scarp_media_mode(drive, index);
+
+    if (mode == MODE_REAL) {
+        return false;
+    }
+    if (pages) {
+        count(drive, index);
+        return false;
+    }
+    if (mode == MODE_STATIC) {
+        static_push(drive, scarp_block_plane(drive, index), index);
+        return true;
+    }
+    /* The block has no page: its first program had not begun. */
+    scarp_mark(drive, cut_before_slc_page);
+    scarp_media_set_mode(drive, index, MODE_REAL);
+    return false;
+}
+
+void scarp_slc_recover_full(ScarpDrive *drive, uint32_t index)
+{
+    close_early(drive, index);
+}
+
+/* ---- Erased blocks ------------------------------------------------------ */
+
+/*
+ * Makes a worn-out static block bad, and a free block static in its place.
+ * Returns false if the block is not worn out, or if the plane needs all of its
+ * free blocks.
+ */
+static bool replace(ScarpDrive *drive, uint32_t p, uint32_t index)
+{
+    uint32_t other;
+
+    if (scarp_plane_free_blocks(drive, p) <= drive->desc.trigger_free_blocks ||
+        !scarp_block_is_worn_out(drive, index)) {
+        return false;
+    }
+    scarp_mark(drive, static_block_replaced);
+    scarp_media_set_mode(drive, index, MODE_REAL);
+    scarp_block_set_bad(drive, index);
+    other = scarp_free_pop(drive, &drive->blocks.plane[p]);
+    scarp_media_set_mode(drive, other, MODE_STATIC);
+    static_push(drive, p, other);
+    /* fewer blocks are free, as if one had been opened */
+    scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
+    return true;
+}
+
+bool scarp_slc_erased(ScarpDrive *drive, uint32_t index, ScarpCellMode mode,
+                      bool needed)
 {
     uint32_t p = scarp_block_plane(drive, index);
     ScarpSlcPlane *slc;
@@ -208,6 +321,8 @@ bool scarp_slc_erased(ScarpDrive *drive, uint32_t index, ScarpCellMode mode)
         return false;
     }
     slc->n_static--;
-    static_push(drive, p, index);
+    if (needed || !replace(drive, p, index)) {
+        static_push(drive, p, index);
+    }
     return true;
 }

@@ -27,23 +27,29 @@ uint32_t scarp_spare_percent(const ScarpDrive *drive)
 }
 
 /*
- * Averages the erases over all blocks. Blocks that were bad from the start are
- * left out: these are the bad blocks without an erase.
+ * Averages the erases over all blocks, with those in SLC mode as shares of
+ * slc.endurance_erases. Blocks that were bad from the start are left out: these
+ * are the bad blocks without an erase.
  */
 uint32_t scarp_used_percent(const ScarpDrive *drive)
 {
-    uint64_t erases = 0, blocks = 0;
+    uint64_t real = drive->desc.endurance_erases;
+    uint64_t slc = MAX(drive->desc.slc_endurance_erases, 1);
+    uint64_t in_real = 0, in_slc = 0, blocks = 0;
 
-    if (!drive->desc.endurance_erases) {
+    if (!real) {
         return 0;
     }
     for (uint32_t b = 0; b < drive->geo.n_blocks; b++) {
         if (scarp_block_record(drive, b)->state != BLOCK_BAD ||
             scarp_media_erases(drive, b)) {
-            erases += scarp_media_erases(drive, b);
+            in_slc += scarp_media_slc_erases(drive, b);
+            in_real += scarp_media_erases(drive, b) -
+                       scarp_media_slc_erases(drive, b);
             blocks++;
         }
     }
-    return MIN(erases * 100 / (blocks * drive->desc.endurance_erases),
+    return MIN(((unsigned __int128)in_real * slc + in_slc * real) * 100 /
+                   ((unsigned __int128)blocks * real * slc),
                UINT32_MAX);
 }

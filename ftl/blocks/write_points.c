@@ -173,6 +173,12 @@ static bool __attribute__((noinline)) cached_possible(const ScarpDrive *drive,
             real_possible(drive, p, SCARP_ORIGIN_HOST, stream));
 }
 
+bool scarp_page_possible_real(const ScarpDrive *drive, uint32_t p,
+                              uint16_t stream)
+{
+    return real_possible(drive, p, SCARP_ORIGIN_HOST, stream);
+}
+
 bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
                          ScarpOrigin origin, uint16_t stream)
 {
@@ -262,11 +268,12 @@ uint32_t scarp_page_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
                 1);
 }
 
-uint32_t scarp_page_take_real(ScarpDrive *drive, uint32_t p)
+uint32_t scarp_page_take_real(ScarpDrive *drive, uint32_t p, uint16_t stream)
 {
     ScarpOrigin origin = SCARP_ORIGIN_HOST;
 
-    return take(drive, p, point_for(drive, p, origin, 0), origin, 0, 1);
+    return take(drive, p, point_for(drive, p, origin, stream), origin, stream,
+                1);
 }
 
 uint32_t scarp_aligned_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)

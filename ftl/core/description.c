@@ -114,6 +114,7 @@ static const Key keys[] = {
     SLC("slc", fold_idle_us, 0, 1000000000, "0"),
     SLC("slc", keep_blocks, 0, 1u << 20, "0"),
     SLC("slc", fold_planes, 1, 16, "1"),
+    SLC("slc", endurance_erases, 0, 1u << 30, "0"),
     HEAT("heat", capacity_mj, 0, 1000000000, "0"),
     HEAT("heat", loss_ms, 0, 1000000000, "0"),
     HEAT("heat", ambient_celsius, 0, 100, "25"),

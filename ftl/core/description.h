@@ -157,6 +157,8 @@ typedef struct {
     uint64_t slc_most_blocks; /* dynamic SLC blocks of a plane; 0: no limit */
     uint64_t slc_full;        /* ScarpSlcFull */
     uint64_t slc_fold_idle_us; /* idle time after which a die folds; 0: never */
+    /* erases in SLC mode until a block goes bad; 0: never */
+    uint64_t slc_endurance_erases;
     uint64_t slc_keep_blocks; /* blocks of a plane left unfolded when idle */
     uint64_t slc_fold_planes; /* planes of a die that fold at once */
     /*

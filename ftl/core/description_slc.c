@@ -20,6 +20,7 @@ static bool check_without(const ScarpDescription *d, GError **error)
         { "slc.fold_idle_us", d->slc_fold_idle_us, 0 },
         { "slc.keep_blocks", d->slc_keep_blocks, 0 },
         { "slc.fold_planes", d->slc_fold_planes, 1 },
+        { "slc.endurance_erases", d->slc_endurance_erases, 0 },
     };
 
     if (!scarp_check_unused(key, G_N_ELEMENTS(key),
@@ -56,11 +57,14 @@ static bool check_drive(const ScarpDescription *d, GError **error)
               "of a write";
     } else if (d->parity_width) {
         why = "needs ftl.parity_width=0";
-    } else if (d->power_cuts) {
-        why = "nand.power_cuts=1 cannot go with an SLC cache yet";
-    } else if (d->endurance_erases) {
-        why = "nand.endurance_erases cannot go with an SLC cache yet: it must "
-              "be 0";
+    } else if (d->paired_pages == PAIRED_PAD &&
+               d->pages_per_block < 2 * d->cell_bits) {
+        why = "with ftl.paired_pages=pad it needs geometry.pages_per_block of "
+              "at least 2 * nand.cell_bits, as the pages of a fold fill whole "
+              "cells";
+    } else if (!d->endurance_erases != !d->slc_endurance_erases) {
+        why = "needs nand.endurance_erases and slc.endurance_erases either both "
+              "0 or both above 0, as each mode wears the same cells";
     } else if (!d->slc_read_ns || !d->slc_program_ns || !d->slc_erase_ns) {
         why = "needs timing.slc_read_ns, timing.slc_program_ns and "
               "timing.slc_erase_ns, each above 0";

@@ -87,6 +87,8 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d)
  *   fold fills that part of GC's block, and frees a whole block. So the fold
  *   always gains space, and a plane with such a block is never short of
  *   victims.
+ *   With ftl.paired_pages=pad that needs SLC blocks of two pages or more, as
+ *   the fold fills whole cells.
  * - The fold of a static block frees no block that GC could use, and may open
  *   one. It begins only with more than gc.trigger_free_blocks free blocks, and
  *   the pages that it needs are reserved for it, so that GC's last free block

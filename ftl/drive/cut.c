@@ -18,7 +18,6 @@ static void hand_over_observed(ScarpDrive *from, ScarpDrive *to, bool cut)
         from->stats.cmds_accepted - from->stats.cmds_completed;
 
     scarp_stat_hand_over(from, to);
-    to->slc_stats = from->slc_stats;
     to->stats.cmds_accepted -= under_way;
     to->stats.cut_cmds += under_way;
     to->stats.power_cuts += cut;

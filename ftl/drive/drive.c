@@ -166,20 +166,6 @@ static bool fill(ScarpDrive *drive, const ScarpConfig *config,
            (!image || scarp_image_load_scheme(image, drive, error));
 }
 
-/* Images do not store the modes of blocks yet. */
-static bool can_have_image(const ScarpDrive *drive, const char *path,
-                           GError **error)
-{
-    if (!drive->geo.slc_pages) {
-        return true;
-    }
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "image=%s: a drive with an SLC cache (%s) can be neither saved "
-                "nor loaded yet", path, drive->desc.slc_dynamic
-                    ? "slc.dynamic=1" : "slc.static_blocks above 0");
-    return false;
-}
-
 static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
                              GError **error)
 {
@@ -190,8 +176,7 @@ static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
         return NULL;
     }
     drive = scarp_core_new(&desc, config);
-    if ((image && (!can_have_image(drive, config->image_path, error) ||
-                   !scarp_image_fits(image, drive, error))) ||
+    if ((image && !scarp_image_fits(image, drive, error)) ||
         !memory_suffices(drive, error) || !init_rooms(drive, config, error)) {
         g_free(drive);
         return NULL;
@@ -221,9 +206,6 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
 
 bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
 {
-    if (!can_have_image(drive, path, error)) {
-        return false;
-    }
     if (!scarp_at_rest(drive, error)) {
         return false;
     }

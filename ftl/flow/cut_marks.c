@@ -15,6 +15,7 @@ static void mark_plane(const ScarpDrive *drive, uint32_t p)
         scarp_map_mark_cut(drive, p, erases);
         return;
     }
+    scarp_mark_if(drive, cut_fold, scarp_gc_folds(job));
     scarp_mark_if(drive, cut_premigration, scarp_gc_is_ahead(job));
     scarp_mark_if(drive, cut_translation_copies,
                   scarp_gc_is_translation(drive, job) && !erases);

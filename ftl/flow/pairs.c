@@ -8,6 +8,8 @@
  * pages. There are no more pads than missing pages, because a further pad would
  * begin cells that have to be filled, too.
  *
+ * A page of the SLC cache has its cells for itself, so it never waits.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "flow/internal.h"
@@ -17,9 +19,12 @@
  */
 static bool ends_group(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {
-    uint32_t page = scarp_ppn_page(drive, scarp_flash_ppn(program));
+    uint32_t ppn = scarp_flash_ppn(program);
+    uint32_t page = scarp_ppn_page(drive, ppn);
+    uint32_t shared =
+        scarp_media_cell_pages(drive, scarp_ppn_block(drive, ppn));
 
-    return page % drive->desc.cell_bits == drive->desc.cell_bits - 1 ||
+    return page % shared == shared - 1 ||
            page + 1 == drive->desc.pages_per_block;
 }
 
@@ -43,8 +48,9 @@ static bool is_filled(const ScarpDrive *drive, const ScarpFlashCmd *program)
 {
     uint32_t ppn = scarp_flash_ppn(program);
     uint32_t page = scarp_ppn_page(drive, ppn);
-    uint32_t bits = drive->desc.cell_bits;
-    uint32_t end = MIN((page / bits + 1) * bits,
+    uint32_t shared =
+        scarp_media_cell_pages(drive, scarp_ppn_block(drive, ppn));
+    uint32_t end = MIN((page / shared + 1) * shared,
                        (uint32_t)drive->desc.pages_per_block);
 
     return scarp_block_written(drive, scarp_ppn_block(drive, ppn)) >= end;
@@ -91,8 +97,7 @@ static ScarpFlashCmd *pad(ScarpDrive *drive, uint32_t p, uint16_t stream)
     drive->stats.pair_pad_pages++;
     drive->stats.padded_units += drive->geo.units_per_page;
     scarp_flash_set_target(cmd, p, 0, drive->desc.page_bytes);
-    scarp_flash_set_ppn(cmd, scarp_page_take(drive, p, SCARP_ORIGIN_HOST,
-                                             stream));
+    scarp_flash_set_ppn(cmd, scarp_page_take_real(drive, p, stream));
     scarp_account_begin(scarp_flash_account(cmd), scarp_time_ns(drive));
     return cmd;
 }
@@ -108,8 +113,8 @@ const ScarpFlashCmd *scarp_flow_pressed(const ScarpDrive *drive, uint32_t die,
              cmd = scarp_flash_next(cmd)) {
             if ((!best || scarp_flash_seq(cmd) < scarp_flash_seq(best)) &&
                 is_pressed(drive, cmd) &&
-                (!page || scarp_page_possible(drive, p, SCARP_ORIGIN_HOST,
-                                              stream_in(drive, cmd)))) {
+                (!page || scarp_page_possible_real(drive, p,
+                                                   stream_in(drive, cmd)))) {
                 best = cmd;
             }
         }

@@ -94,12 +94,15 @@ uint32_t scarp_fold_choose(const ScarpDrive *drive, uint32_t p, bool *first)
 
 void scarp_fold_begins(ScarpDrive *drive, ScarpGcJob *job)
 {
+    /* pads fill the cells of the last copy */
+    uint32_t shared = scarp_gain_pages(&drive->desc);
+
     job->fold = scarp_media_mode(drive, job->victim) != MODE_REAL;
     scarp_mark_if(drive, fold_of_stale,
                   job->fold && !scarp_block_valid(drive, job->victim));
     if (job->fold &&
         scarp_media_mode(drive, job->victim) == MODE_STATIC) {
-        job->fold_pages = drive->geo.slc_pages;
+        job->fold_pages = (drive->geo.slc_pages + shared - 1) / shared * shared;
         scarp_plane_promise(drive, job->plane, job->fold_pages);
     }
 }
@@ -256,4 +259,29 @@ void scarp_fold_put_off(ScarpDrive *drive, bool put_off)
         }
     }
     set_timer(drive);
+}
+
+void scarp_fold_power_on(ScarpDrive *drive)
+{
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        drive->gc.fold->idle_from_ns[die] = scarp_time_ns(drive);
+    }
+}
+
+void scarp_fold_visit(ScarpDrive *drive, ScarpVisit *visit)
+{
+    ScarpFold *fold = drive->gc.fold;
+    int64_t past_ns = scarp_past_ns(drive);
+
+    for (uint32_t die = 0; die < drive->geo.n_dies; die++) {
+        uint64_t idle_from_ns = fold->idle_from_ns[die] + past_ns;
+
+        scarp_visit_u64(visit, "idle_from_ns", &idle_from_ns, 0,
+                        visit->loading ? (uint64_t)past_ns
+                                       : (uint64_t)SCARP_TIME_NEVER);
+        if (visit->loading) {
+            fold->idle_from_ns[die] = (int64_t)idle_from_ns - past_ns;
+        }
+    }
+    fold->put_off |= visit->loading;
 }

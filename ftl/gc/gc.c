@@ -109,6 +109,11 @@ bool scarp_gc_is_ahead(const ScarpGcJob *job)
     return job->origin == SCARP_ORIGIN_PREMIGRATE;
 }
 
+bool scarp_gc_folds(const ScarpGcJob *job)
+{
+    return job->fold;
+}
+
 bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job)
 {
     return scarp_block_is_translation(drive, job->victim);

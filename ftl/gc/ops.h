@@ -45,6 +45,16 @@ void scarp_fold_timer(ScarpDrive *drive);
  */
 void scarp_fold_put_off(ScarpDrive *drive, bool put_off);
 
+/*
+ * Called when recovery or Sanitize has ended: all dies are idle from then on.
+ */
+void scarp_fold_power_on(ScarpDrive *drive);
+/*
+ * Saves or loads since when each die is idle. A loaded drive folds when its time
+ * goes on, as the saved one does, which was drained.
+ */
+void scarp_fold_visit(ScarpDrive *drive, ScarpVisit *visit);
+
 static inline bool scarp_fold_is_put_off(const ScarpDrive *drive)
 {
     return drive->gc.fold && drive->gc.fold->put_off;
@@ -175,6 +185,7 @@ bool scarp_gc_merges(const ScarpDrive *drive, ScarpMergeKind kind);
  */
 bool scarp_gc_erases(const ScarpGcJob *job);
 bool scarp_gc_is_ahead(const ScarpGcJob *job);
+bool scarp_gc_folds(const ScarpGcJob *job);
 bool scarp_gc_is_translation(const ScarpDrive *drive, const ScarpGcJob *job);
 #endif
 

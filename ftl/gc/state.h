@@ -74,7 +74,8 @@ typedef struct {
 
 /* Folds in idle time (gc/fold.c). */
 typedef struct {
-    int64_t *idle_from_ns; /* [die]: when a command of the host ended last */
+    /* [die]: when a command of the host ended last, or the drive became ready */
+    int64_t *idle_from_ns;
     int64_t *due_ns;       /* [die]: when an idle die folds; NEVER: not set */
     int64_t timer_ns;      /* the least value of due_ns[] */
     bool put_off;          /* no idle die folds while the drive is drained */

@@ -102,10 +102,32 @@ bool image_check_pages(ScarpImage *image, ScarpDrive *drive, GError **error);
 void image_visit_state(ScarpDrive *drive, ScarpVisit *visit);
 void image_visit_scheme(ScarpDrive *drive, ScarpVisit *visit);
 /*
+ * Saves or loads the next block of a list, and returns it. A loaded block must
+ * be of the plane, must have the state that belongs to the list, and must not
+ * be in the list yet: seen[block] has no mark yet.
+ */
+uint32_t image_visit_member(ScarpDrive *drive, uint32_t plane, uint32_t block,
+                            ScarpBlockState state, uint8_t *seen, uint8_t mark,
+                            ScarpVisit *visit);
+/*
  * Returns, as text, the keys of a drive's description that decide whether an
  * image fits: the drive can start from an image only if its text equals the
- * image's.
+ * image's. cached: the image has an SLC cache.
  */
-char *image_layout_text(const ScarpDrive *drive);
+char *image_layout_text(const ScarpDrive *drive, bool cached);
+
+/* ---- cache.c: drives with an SLC cache --------------------------------- */
+
+/* True when the image is of a drive with an SLC cache. */
+bool image_has_cache(const ScarpImage *image);
+/* Visits the mode of each block, which image_visit_state() needs. */
+void image_visit_modes(ScarpDrive *drive, ScarpVisit *visit);
+/*
+ * Visits the erases in SLC mode, which images of drives with
+ * slc.endurance_erases have.
+ */
+void image_visit_wear(ScarpDrive *drive, ScarpVisit *visit);
+/* Visits the rest of the cache, for which the blocks have been loaded. */
+void image_visit_cache(ScarpDrive *drive, ScarpVisit *visit);
 
 #endif /* SCARP_IMAGE_INTERNAL_H */

@@ -34,7 +34,7 @@ bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
                       GError **error)
 {
     size_t length;
-    g_autofree char *own = image_layout_text(drive);
+    g_autofree char *own = image_layout_text(drive, image_has_cache(image));
     g_autofree char *its =
         (char *)image_read_all(image, "layout", &length, error);
     g_auto(GStrv) own_lines = g_strsplit(own, "\n", -1);
@@ -58,12 +58,18 @@ bool scarp_image_fits(ScarpImage *image, const ScarpDrive *drive,
                           own_lines[i] && *own_lines[i] ? own_lines[i]
                                                         : "no more");
     }
+    if (image_has_cache(image) && !drive->geo.slc_pages) {
+        return image_fail(image, error, "damaged: its blocks have modes, and "
+                          "its layout no SLC cache");
+    }
     units = scarp_geometry_units(&drive->geo);
     return has_bytes(image, "p2l", units * sizeof(uint32_t), error) &&
            has_bytes(image, "valid", (units / 64 + 1) * sizeof(uint64_t),
                      error) &&
            (!drive->desc.recovery ||
             has_bytes(image, "version", units * sizeof(uint64_t), error)) &&
+           (!image_has_cache(image) ||
+            has_bytes(image, "modes", drive->geo.n_blocks, error)) &&
            (!drive->desc.power_cuts ||
             has_bytes(image, "pages", units / drive->geo.units_per_page,
                       error));
@@ -210,6 +216,24 @@ static bool read_state(ScarpImage *image, ScarpDrive *drive, GError **error)
     return visit_section(image, "state", drive, image_visit_state, error);
 }
 
+static bool read_modes(ScarpImage *image, ScarpDrive *drive, GError **error)
+{
+    return !image_has_cache(image) ||
+           visit_section(image, "modes", drive, image_visit_modes, error);
+}
+
+static bool read_cache(ScarpImage *image, ScarpDrive *drive, GError **error)
+{
+    return !image_has_cache(image) ||
+           visit_section(image, "cache", drive, image_visit_cache, error);
+}
+
+static bool read_wear(ScarpImage *image, ScarpDrive *drive, GError **error)
+{
+    return !image_find(image, "wear") || !drive->desc.slc_endurance_erases ||
+           visit_section(image, "wear", drive, image_visit_wear, error);
+}
+
 bool scarp_image_load_scheme(ScarpImage *image, ScarpDrive *drive,
                              GError **error)
 {
@@ -349,8 +373,10 @@ static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
 
 /* The steps of loading. A step may rely on all steps before it. */
 static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {
-    read_lpns, read_versions, image_read_pages, read_marks, read_state,
-    check_written, image_check_pages, read_data, check_versions, read_writer,
+    read_lpns,         read_versions, image_read_pages, read_marks,
+    read_modes,        read_state,    read_cache,       read_wear,
+    check_written,     image_check_pages, read_data,    check_versions,
+    read_writer,
 };
 
 /*

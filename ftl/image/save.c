@@ -14,7 +14,8 @@ static void put_text(ImageWriter *writer, const char *text)
 
 static void put_layout(ImageWriter *writer, ScarpDrive *drive)
 {
-    g_autofree char *text = image_layout_text(drive);
+    g_autofree char *text = image_layout_text(drive,
+                                              scarp_blocks_cached(drive));
 
     put_text(writer, text);
 }
@@ -39,6 +40,21 @@ static void put_visit(ImageWriter *writer, ScarpDrive *drive,
 static void put_state(ImageWriter *writer, ScarpDrive *drive)
 {
     put_visit(writer, drive, image_visit_state);
+}
+
+static void put_modes(ImageWriter *writer, ScarpDrive *drive)
+{
+    put_visit(writer, drive, image_visit_modes);
+}
+
+static void put_cache(ImageWriter *writer, ScarpDrive *drive)
+{
+    put_visit(writer, drive, image_visit_cache);
+}
+
+static void put_wear(ImageWriter *writer, ScarpDrive *drive)
+{
+    put_visit(writer, drive, image_visit_wear);
 }
 
 static void put_scheme(ImageWriter *writer, ScarpDrive *drive)
@@ -128,6 +144,16 @@ static bool has_data(const ScarpDrive *drive)
     return scarp_contents_kept(drive);
 }
 
+static bool has_cache(const ScarpDrive *drive)
+{
+    return scarp_blocks_cached(drive);
+}
+
+static bool has_wear(const ScarpDrive *drive)
+{
+    return drive->desc.slc_endurance_erases;
+}
+
 static bool has_pages(const ScarpDrive *drive)
 {
     return scarp_media_keeps(drive);
@@ -157,7 +183,10 @@ static const struct {
     { "valid", put_valid, NULL },
     { "version", put_versions, has_versions },
     { "pages", image_put_pages, has_pages },
+    { "modes", put_modes, has_cache },
     { "state", put_state, NULL },
+    { "cache", put_cache, has_cache },
+    { "wear", put_wear, has_wear },
     { "scheme", put_scheme, NULL },
     { "data", put_data, has_data },
     { "writer", put_writer, NULL },

@@ -18,7 +18,27 @@
 /* 146 years. The sum of two such times does not overflow. */
 #define MAX_LIFE_NS (INT64_MAX / 2)
 
-char *image_layout_text(const ScarpDrive *drive)
+/*
+ * Adds what a drive with an SLC cache must have in common with its image. Static
+ * blocks cannot be taken from, or given to, blocks with data. A drive with a
+ * dynamic cache may start without one.
+ */
+static void add_cache_class(const ScarpDescription *d, bool cached,
+                            GString *text)
+{
+    if (!scarp_has_slc(d) || (!cached && !d->slc_static_blocks)) {
+        return;
+    }
+    g_string_append_printf(text, "slc.static_blocks=%" G_GUINT64_FORMAT
+                           "\nslc.dynamic=%" G_GUINT64_FORMAT "\n",
+                           d->slc_static_blocks, d->slc_dynamic);
+    if (!d->power_cuts) {
+        g_string_append_printf(text, "nand.cell_bits=%" G_GUINT64_FORMAT "\n",
+                               d->cell_bits);
+    }
+}
+
+char *image_layout_text(const ScarpDrive *drive, bool cached)
 {
     const ScarpDescription *d = &drive->desc;
     GString *text = g_string_new(NULL);
@@ -54,6 +74,7 @@ char *image_layout_text(const ScarpDrive *drive)
                                G_GUINT64_FORMAT "\n", d->paired_pages,
                                d->cell_bits);
     }
+    add_cache_class(d, cached, text);
     if (d->checkpoint_pages) {
         g_string_append(text, "ftl.checkpoint_pages, not 0\n");
     }
@@ -95,6 +116,50 @@ static void visit_drive(ScarpDrive *drive, ScarpVisit *visit)
     }
 }
 
+/* Returns the last state, by number, that a block of the drive may have. */
+static uint8_t last_state(const ScarpDrive *drive)
+{
+    return scarp_map_can(drive, MAP_OWNS_BLOCKS) ? BLOCK_OWNED
+           : scarp_blocks_cached(drive)          ? BLOCK_CACHE
+           : drive->geo.translation_blocks       ? BLOCK_TRANSLATION
+                                                 : BLOCK_BAD;
+}
+
+/*
+ * True when a block may be in this state at rest, with so many pages written,
+ * by the mode of its cells, which is known already.
+ */
+static bool is_fit(const ScarpDrive *drive, uint32_t index,
+                   ScarpBlockState state, uint32_t written)
+{
+    uint32_t pages = scarp_block_pages(drive, index);
+    ScarpCellMode mode = scarp_media_mode(drive, index);
+
+    if (scarp_map_can(drive, MAP_OWNS_BLOCKS) && state != BLOCK_FREE &&
+        state != BLOCK_BAD && state != BLOCK_OWNED) {
+        return false;
+    }
+    switch (state) {
+    case BLOCK_ACTIVE:
+        return written && written < pages;
+    case BLOCK_FULL: /* such a block may be closed before it is full */
+        return written && mode == MODE_REAL;
+    case BLOCK_OWNED:
+        return written && scarp_map_can(drive, MAP_OWNS_BLOCKS);
+    case BLOCK_TRANSLATION:
+        return drive->geo.translation_blocks && mode == MODE_REAL &&
+               (written == pages || (written && scarp_media_keeps(drive)));
+    case BLOCK_CACHE:
+        return mode != MODE_REAL && written == pages;
+    case BLOCK_FREE:
+        return !written && mode != MODE_SLC;
+    case BLOCK_BAD:
+        return !written && mode == MODE_REAL;
+    default:
+        return false;
+    }
+}
+
 static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
 {
     int64_t past_ns = scarp_past_ns(drive);
@@ -106,12 +171,9 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
     uint8_t state = scarp_block_state(drive, index);
     uint8_t origin = scarp_media_origin(drive, index);
     uint8_t stream = scarp_media_stream(drive, index);
-    bool ok;
 
     scarp_visit_u8(visit, "a block's state", &state, BLOCK_FREE,
-                   scarp_map_can(drive, MAP_OWNS_BLOCKS) ? BLOCK_OWNED
-                   : drive->geo.translation_blocks ? BLOCK_TRANSLATION
-                                                   : BLOCK_BAD);
+                   last_state(drive));
     scarp_visit_u8(visit, "a block's origin", &origin, SCARP_ORIGIN_HOST,
                    SCARP_ORIGIN_PREMIGRATE);
     scarp_visit_u8(visit, "a block's stream", &stream, 0,
@@ -125,24 +187,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
     if (!visit->loading) {
         return;
     }
-    switch (state) {
-    case BLOCK_ACTIVE:
-        ok = written && written < pages;
-        break;
-    case BLOCK_FULL:
-    case BLOCK_OWNED:
-        ok = written; /* such a block may be closed before it is full */
-        break;
-    case BLOCK_TRANSLATION:
-        ok = written == pages || (written && scarp_media_keeps(drive));
-        break;
-    default:
-        ok = !written && state != BLOCK_VICTIM;
-        break;
-    }
-    ok &= !scarp_map_can(drive, MAP_OWNS_BLOCKS) || state == BLOCK_FREE ||
-          state == BLOCK_BAD || state == BLOCK_OWNED;
-    if (!ok) {
+    if (!is_fit(drive, index, state, written)) {
         scarp_visit_fail(visit, "block %u is in state %u with %u pages written",
                          index, state, written);
     }
@@ -154,14 +199,9 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
 
 /* ---- Lists --------------------------------------------------------------- */
 
-/*
- * Saves or loads the next block of a list, and returns it. A loaded block must
- * be of plane p, must have the state that belongs to the list, and must not be
- * in the list yet.
- */
-static uint32_t visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
-                             ScarpBlockState state, uint8_t *seen, uint8_t mark,
-                             ScarpVisit *visit)
+uint32_t image_visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
+                            ScarpBlockState state, uint8_t *seen, uint8_t mark,
+                            ScarpVisit *visit)
 {
     uint32_t first = p * (uint32_t)drive->desc.blocks_per_plane;
 
@@ -192,7 +232,8 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         scarp_blocks_forget(drive, p);
     }
     for (uint32_t i = 0; i < n && !visit->problem; i++) {
-        uint32_t index = visit_member(drive, p, at, BLOCK_FREE, seen, 1, visit);
+        uint32_t index = image_visit_member(drive, p, at, BLOCK_FREE, seen, 1,
+                                            visit);
 
         if (!visit->loading) {
             at = scarp_blocks_next_free(drive, at);
@@ -211,7 +252,8 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     scarp_visit_u32(visit, "full blocks of a plane", &n, 0,
                     drive->desc.blocks_per_plane);
     for (uint32_t i = 0; i < n && !visit->problem; i++) {
-        uint32_t index = visit_member(drive, p, at, BLOCK_FULL, seen, 2, visit);
+        uint32_t index = image_visit_member(drive, p, at, BLOCK_FULL, seen, 2,
+                                            visit);
 
         if (!visit->loading) {
             at = scarp_blocks_next_full(drive, at);
@@ -231,7 +273,7 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         while (!visit->loading && at == SCARP_NONE) {
             at = scarp_bucket_first(drive, p, valid++);
         }
-        index = visit_member(drive, p, at, BLOCK_FULL, seen, 4, visit);
+        index = image_visit_member(drive, p, at, BLOCK_FULL, seen, 4, visit);
         if (!visit->loading) {
             at = scarp_bucket_next(drive, at);
         } else if (!visit->problem) {
@@ -251,7 +293,8 @@ static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
         if (!open) {
             continue;
         }
-        index = visit_member(drive, p, index, BLOCK_ACTIVE, seen, 8, visit);
+        index = image_visit_member(drive, p, index, BLOCK_ACTIVE, seen, 8,
+                                   visit);
         if (visit->loading && !visit->problem) {
             scarp_blocks_add_active(drive, p, i, index);
             if (i >= WRITE_HOST &&
@@ -296,13 +339,15 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
     static const uint8_t marks[] = {
         [BLOCK_FREE] = 1, [BLOCK_FULL] = 2 | 4, [BLOCK_ACTIVE] = 8,
         [BLOCK_BAD] = 0, [BLOCK_VICTIM] = 0, [BLOCK_TRANSLATION] = 0,
-        [BLOCK_OWNED] = 0,
+        [BLOCK_OWNED] = 0, [BLOCK_APART] = 0, [BLOCK_CACHE] = 0,
     };
     uint32_t blocks = drive->desc.blocks_per_plane;
 
     for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
         check_translation(drive, p, b, visit);
-        if (seen[b] != marks[scarp_block_state(drive, b)]) {
+        /* lists of the SLC cache are in a section of their own */
+        if (seen[b] != (scarp_media_mode(drive, b) == MODE_REAL
+                            ? marks[scarp_block_state(drive, b)] : 0)) {
             scarp_visit_fail(visit, "block %u of state %u is in no list", b,
                              scarp_block_state(drive, b));
         }

@@ -159,12 +159,22 @@ static bool next_apart(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
     return false;
 }
 
-/* Returns the plane's full block with the fewest valid units, or SCARP_NONE. */
+/*
+ * Returns the plane's block that is to be copied: the full one with the fewest
+ * valid units, or, if that has fewer, the oldest dynamic one of the SLC cache.
+ */
 static uint32_t least_valid(const ScarpDrive *drive, uint32_t p)
 {
+    uint32_t slc = scarp_blocks_cached(drive) ? scarp_slc_oldest(drive, p, true)
+                                              : SCARP_NONE;
+
     for (uint32_t v = 0; v <= drive->geo.units_per_block; v++) {
         uint32_t block = scarp_bucket_first(drive, p, v);
 
+        if (slc != SCARP_NONE && scarp_block_valid(drive, slc) <= v) {
+            scarp_mark(drive, mended_by_fold);
+            return slc;
+        }
         if (block != SCARP_NONE) {
             return block;
         }

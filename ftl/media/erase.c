@@ -33,6 +33,9 @@ void scarp_media_erase(ScarpDrive *drive, uint32_t index)
     g_clear_pointer(&block->contents, g_free);
     if (scarp_media_mode(drive, index) != MODE_REAL) {
         drive->slc_stats.slc_erases++;
+        if (drive->media.slc_erases) {
+            drive->media.slc_erases[index]++;
+        }
         if (scarp_media_mode(drive, index) == MODE_SLC) {
             scarp_media_set_mode(drive, index, MODE_REAL);
         }

@@ -14,7 +14,8 @@ uint64_t scarp_media_bytes(const ScarpGeometry *geo,
 
     return scarp_geometry_units(geo) * (desc->recovery ? 12 : 4) + states +
            (uint64_t)geo->n_blocks *
-               (sizeof(ScarpMediaBlock) + (geo->slc_pages ? 1 : 0));
+               (sizeof(ScarpMediaBlock) + (geo->slc_pages ? 1 : 0) +
+                (desc->slc_endurance_erases ? sizeof(uint32_t) : 0));
 }
 
 bool scarp_media_init(ScarpDrive *drive,
@@ -30,6 +31,9 @@ bool scarp_media_init(ScarpDrive *drive,
                                       sizeof(ScarpMediaBlock));
     media->mode = drive->geo.slc_pages
                       ? scarp_table_zeroed(drive->geo.n_blocks) : NULL;
+    media->slc_erases =
+        drive->desc.slc_endurance_erases
+            ? scarp_table_zeroed(drive->geo.n_blocks * sizeof(uint32_t)) : NULL;
     media->version_of = drive->desc.recovery ? g_new0(uint64_t, units) : NULL;
     if (drive->desc.power_cuts) {
         media->page_state = scarp_table_zeroed(
@@ -53,6 +57,7 @@ void scarp_media_clear(ScarpDrive *drive)
     }
     scarp_table_free(media->block);
     scarp_table_free(media->mode);
+    scarp_table_free(media->slc_erases);
     scarp_table_free(media->lpn_of);
     g_free(media->version_of);
     scarp_table_free(media->page_state);

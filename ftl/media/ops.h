@@ -101,6 +101,22 @@ static inline uint32_t scarp_media_erases(const ScarpDrive *drive,
     return drive->media.block[block].erases;
 }
 
+/*
+ * Returns how many of a block's erases were in SLC mode. Only a drive with
+ * slc.endurance_erases counts these apart; for others the result is 0.
+ */
+static inline uint32_t scarp_media_slc_erases(const ScarpDrive *drive,
+                                              uint32_t block)
+{
+    return drive->media.slc_erases ? drive->media.slc_erases[block] : 0;
+}
+
+static inline void scarp_media_load_slc_erases(ScarpDrive *drive,
+                                               uint32_t block, uint32_t erases)
+{
+    drive->media.slc_erases[block] = erases;
+}
+
 static inline uint32_t scarp_media_programmed(const ScarpDrive *drive,
                                               uint32_t block)
 {
@@ -149,6 +165,22 @@ static inline ScarpCellMode scarp_media_mode(const ScarpDrive *drive,
                                              uint32_t block)
 {
     return drive->media.mode ? drive->media.mode[block] : MODE_REAL;
+}
+
+/* Returns how many pages the block has in the mode of its cells. */
+static inline uint32_t scarp_block_pages(const ScarpDrive *drive,
+                                         uint32_t block)
+{
+    return scarp_media_mode(drive, block) == MODE_REAL
+               ? drive->desc.pages_per_block : drive->geo.slc_pages;
+}
+
+/* Returns how many pages of the block share a cell. */
+static inline uint32_t scarp_media_cell_pages(const ScarpDrive *drive,
+                                              uint32_t block)
+{
+    return scarp_media_mode(drive, block) == MODE_REAL ? drive->desc.cell_bits
+                                                       : 1;
 }
 
 /*

@@ -2,8 +2,9 @@
  * The state of each page, for drives whose power may fail (nand.power_cuts).
  *
  * An MLC, TLC or QLC cell stores a bit of several pages: page i of a block lies
- * in the cells of group i / cell_bits. Programming a page changes the voltages
- * of cells that already store the earlier pages of the group. So if power fails
+ * in the cells of group i / cell_bits. A page of a block in SLC mode has its
+ * cells for itself. Programming a page changes the voltages of cells that
+ * already store the earlier pages of the group. So if power fails
  * during the program, the earlier pages are destroyed, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -27,13 +28,14 @@ void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
                                  uint32_t pages)
 {
     uint32_t page = ppn >> drive->geo.page_shift;
+    uint32_t shared =
+        scarp_media_cell_pages(drive, scarp_ppn_block(drive, ppn));
 
     scarp_media_set_pages(drive, page, pages, PAGE_PROGRAMMED);
     for (uint32_t i = 0; drive->desc.paired_pages == PAIRED_BACKUP &&
                          i < pages; i++) {
         drive->stats.backup_page_programs +=
-            (page + i) % drive->desc.pages_per_block %
-                drive->desc.cell_bits != 0;
+            (page + i) % drive->desc.pages_per_block % shared != 0;
     }
 }
 
@@ -54,7 +56,9 @@ void scarp_media_tear(ScarpDrive *drive, uint32_t ppn, bool earlier)
 {
     uint32_t page = ppn >> drive->geo.page_shift;
     uint32_t in_block = page % drive->desc.pages_per_block;
-    uint32_t before = earlier ? in_block % drive->desc.cell_bits : 0;
+    uint32_t shared =
+        scarp_media_cell_pages(drive, scarp_ppn_block(drive, ppn));
+    uint32_t before = earlier ? in_block % shared : 0;
 
     for (uint32_t i = 0; i <= before; i++) {
         lose(drive, page - i);
@@ -63,10 +67,10 @@ void scarp_media_tear(ScarpDrive *drive, uint32_t ppn, bool earlier)
 
 void scarp_media_tear_block(ScarpDrive *drive, uint32_t block)
 {
-    uint32_t pages = drive->desc.pages_per_block;
+    uint32_t first = block * (uint32_t)drive->desc.pages_per_block;
 
-    for (uint32_t i = 0; i < pages; i++) {
-        lose(drive, block * pages + i);
+    for (uint32_t i = 0; i < scarp_block_pages(drive, block); i++) {
+        lose(drive, first + i);
     }
 }
 

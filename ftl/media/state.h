@@ -66,6 +66,8 @@ typedef struct {
     bool keeps_contents;  /* the bytes of some units, or of all, are stored */
     bool is_clean;        /* tables are on flash, and no page changed since */
     ScarpMediaBlock *block;
+    /* [block]: erases in SLC mode; NULL without slc.endurance_erases */
+    uint32_t *slc_erases;
     uint8_t *mode;        /* [block] ScarpCellMode; NULL: no SLC cache */
     uint64_t next_block_seq;
     GPtrArray *spare;     /* unit-sized buffers without contents, for reuse */

@@ -32,7 +32,7 @@ void scarp_nand_cut(const ScarpDrive *drive, uint32_t index,
         if (die->current->kind == SCARP_FLASH_COPYBACK) {
             /* a copyback reads first, and changes cells after that */
             begin_ns +=
-                drive->nand.read_ns_of[scarp_ppn_page(
+                drive->nand.read_ns_of[scarp_timing_page(
                     drive, die->current->source_ppn)] + drive->desc.command_ns;
         }
         /*

@@ -22,9 +22,12 @@ enum {
 G_STATIC_ASSERT(SCARP_LANE__COUNT == SCARP_EVENTS_LANES);
 
 /*
- * Returns the longest array time of the group's commands, and tells heat of
- * them (timing.c). Called once for each group, when it gets the channel.
+ * Functions of timing.c. scarp_timing_page() returns the index of ppn's times
+ * in read_ns_of and program_ns_of. scarp_array_ns() returns the longest array
+ * time of the group's commands, and tells heat of them. It is called once for
+ * each group, when the group gets the channel.
  */
+uint32_t scarp_timing_page(const ScarpDrive *drive, uint32_t ppn);
 int64_t scarp_array_ns(ScarpDrive *drive, const ScarpFlashCmd *group);
 
 /*

@@ -110,11 +110,8 @@ static bool is_slc(const ScarpDrive *drive, uint32_t ppn)
     return scarp_media_mode(drive, scarp_ppn_block(drive, ppn)) != MODE_REAL;
 }
 
-/*
- * Returns the index of ppn's times in the tables, where the times of SLC pages
- * follow those of the real mode.
- */
-static uint32_t page_of_mode(const ScarpDrive *drive, uint32_t ppn)
+/* The times of SLC pages follow those of the real mode. */
+uint32_t scarp_timing_page(const ScarpDrive *drive, uint32_t ppn)
 {
     return scarp_ppn_page(drive, ppn) +
            (is_slc(drive, ppn) ? drive->desc.pages_per_block : 0);
@@ -130,13 +127,13 @@ static int64_t of_mode(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
 
     switch (cmd->kind) {
     case SCARP_FLASH_READ:
-        return nand->read_ns_of[page_of_mode(drive, cmd->ppn)];
+        return nand->read_ns_of[scarp_timing_page(drive, cmd->ppn)];
     case SCARP_FLASH_PROGRAM:
-        return nand->program_ns_of[page_of_mode(drive, cmd->ppn)];
+        return nand->program_ns_of[scarp_timing_page(drive, cmd->ppn)];
     case SCARP_FLASH_COPYBACK:
-        return nand->read_ns_of[page_of_mode(drive, cmd->source_ppn)] +
+        return nand->read_ns_of[scarp_timing_page(drive, cmd->source_ppn)] +
                drive->desc.command_ns +
-               nand->program_ns_of[page_of_mode(drive, cmd->ppn)];
+               nand->program_ns_of[scarp_timing_page(drive, cmd->ppn)];
     default:
         return is_slc(drive, cmd->ppn) ? drive->desc.slc_erase_ns
                                        : drive->desc.erase_ns;

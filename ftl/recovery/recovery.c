@@ -115,6 +115,9 @@ static void become_ready(ScarpDrive *drive)
 {
     forget_planes(drive);
     drive->recovery.step = RECOVERY_READY;
+    if (scarp_blocks_cached(drive)) {
+        scarp_fold_power_on(drive);
+    }
 }
 
 /* Lets all dies look for work. */

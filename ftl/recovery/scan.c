@@ -34,6 +34,8 @@ static bool read_table(ScarpDrive *drive, uint32_t p)
                      (uint64_t)drive->geo.n_blocks * BLOCK_BYTES;
     uint64_t pages = (bytes + drive->desc.page_bytes - 1) /
                      drive->desc.page_bytes;
+    uint32_t block_pages =
+        scarp_block_pages(drive, p * drive->desc.blocks_per_plane);
 
     if (plane->page >= (pages + drive->geo.n_planes - 1 - p) /
                            drive->geo.n_planes) {
@@ -41,7 +43,7 @@ static bool read_table(ScarpDrive *drive, uint32_t p)
     }
     scarp_recovery_issue(drive, p, SCARP_FLASH_READ, SCARP_ORIGIN_MAP,
                          p * drive->geo.units_per_plane +
-                             plane->page++ % drive->desc.pages_per_block *
+                             plane->page++ % block_pages *
                                  drive->geo.units_per_page,
                          drive->desc.page_bytes);
     return true;
@@ -59,7 +61,7 @@ int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
     const ScarpDescription *d = &drive->desc;
     int64_t pages = d->pages_per_block, blocks = d->blocks_per_plane;
     int64_t copies = pages * pages + 8 * pages;
-    int64_t read_ns = 0, program_ns = 0, erase_ns;
+    int64_t read_ns = d->slc_read_ns, program_ns = 0, erase_ns;
     int64_t bus_ns = ((int64_t)d->command_ns +
                       scarp_nand_page_transfer_ns(drive)) *
                      (int64_t)(d->chips_per_channel * d->dies_per_chip);
@@ -71,7 +73,7 @@ int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
     }
     read_ns = scarp_heat_longest_ns(drive, read_ns);
     program_ns = scarp_heat_longest_ns(drive, program_ns);
-    erase_ns = scarp_heat_longest_ns(drive, d->erase_ns);
+    erase_ns = scarp_heat_longest_ns(drive, MAX(d->erase_ns, d->slc_erase_ns));
     bound_ns = (__int128)blocks * pages * (read_ns + bus_ns) +
                (__int128)copies * (read_ns + program_ns + 2 * bus_ns) +
                (__int128)(blocks + pages) * (erase_ns + bus_ns);
@@ -90,7 +92,7 @@ bool scarp_recovery_scan(ScarpDrive *drive, uint32_t p)
         uint32_t block = p * blocks + plane->block;
         uint32_t pages = !scarp_map_must_scan(drive, block)
             ? 1 : MIN(scarp_media_used_pages(drive, block) + 1,
-                      drive->desc.pages_per_block);
+                      scarp_block_pages(drive, block));
 
         if (plane->page < pages && !scarp_media_is_bad(drive, block)) {
             scarp_recovery_issue(

@@ -23,7 +23,7 @@ static char *description, *scheme, *params, *format, *json_path, *rows_path,
             *trace_path, *image_path, *save_path, *gc_path, *flash_path,
             *cut_path, *lines_path, *skip, *changes_path;
 static char **overrides, **workloads, **job_texts, **pauses;
-static char *age_pattern, *mode;
+static char *age_pattern, *age_slc, *mode;
 static GPtrArray *warnings; /* NULL: none yet */
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
                speed = 1000, backlog = 1000000, max_requests, warmup, align,
@@ -49,6 +49,8 @@ static const GOptionEntry entries[] = {
       "mapping merges)", "N" },
     { "age-pattern", 0, 0, G_OPTION_ARG_STRING, &age_pattern,
       "random or sequential (random)", "NAME" },
+    { "age-slc", 0, 0, G_OPTION_ARG_STRING, &age_slc,
+      "full: fill the SLC cache then", "NAME" },
     { "age-seed", 0, 0, G_OPTION_ARG_INT64, &age_seed, "(1)", "N" },
     { "image", 'i', 0, G_OPTION_ARG_FILENAME, &image_path,
       "an image that the drive starts from; then -d may be left out", "FILE" },
@@ -181,10 +183,15 @@ static bool options_from_arguments(ReplayOptions *o, GError **error)
      * --age-seed is allowed without --age, because a sweep gives it to each of
      * its runs, aged or not.
      */
-    if (!age && (age_overwrite >= 0 || age_pattern)) {
+    if (!age && (age_overwrite >= 0 || age_pattern || age_slc)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
-                    "--age-overwrite, --age-pattern: need --age, from 1 to "
-                    "1000");
+                    "--age-overwrite, --age-pattern, --age-slc: need --age, "
+                    "from 1 to 1000");
+        return false;
+    }
+    if (age_slc && strcmp(age_slc, "full")) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--age-slc=%s: allowed is full", age_slc);
         return false;
     }
     if (!fill && pauses) {
@@ -292,7 +299,8 @@ static ScarpDrive *make_drive(GError **error)
         return NULL;
     }
     drive = scarp_drive_new(&config, error);
-    if (drive && age && !scarp_age(drive, &aged, error)) {
+    if (drive && age && (!scarp_age(drive, &aged, error) ||
+                         (age_slc && !scarp_age_slc(drive, &aged, error)))) {
         scarp_drive_free(drive);
         return NULL;
     }

@@ -204,6 +204,8 @@ void scarp_stat_hand_over(ScarpDrive *from, ScarpDrive *to)
     to->stat = from->stat;
     from->stat = own;
     to->stats = from->stats;
+    to->slc_stats = from->slc_stats;
+    to->slc_stats.slc_blocks = 0; /* scarp_slc_recover() counts them again */
     to->stats.map_ram_bytes = map_ram_bytes;
 }
 

@@ -22,6 +22,9 @@
 #define MAX_BYTES 262144
 #define BATCH 64 /* commands at once */
 #define CUTS "nand.power_cuts=1,ftl.recovery="
+#define SLC "geometry.blocks_per_plane=30,nand.cell_bits=2," \
+            "timing.slc_read_ns=50,timing.slc_program_ns=300," \
+            "timing.slc_erase_ns=2000,slc.dynamic=1,slc.fold_idle_us=100"
 
 static const char description[] =
     "[geometry]\nchannels=2\nchips_per_channel=1\ndies_per_chip=1\n"
@@ -58,6 +61,10 @@ static const struct {
       "ftl.paired_pages=plp,controller.plp_bytes=65536", "ttflash" },
     { CUTS "1,ftl.unit_bytes=512,nand.cell_bits=2,ftl.paired_pages=pad,"
       "geometry.blocks_per_plane=40,nand.bad_blocks_permille=30", "pgc" },
+    /* With an SLC cache. */
+    { SLC ",ftl.unit_bytes=512,slc.static_blocks=2,slc.full=fold,ftl.streams=2,"
+      "nand.endurance_erases=60,slc.endurance_erases=90", "pgc" },
+    { CUTS "2," SLC ",ftl.paired_pages=pad,ftl.unit_bytes=512", "baseline" },
 };
 
 static struct {

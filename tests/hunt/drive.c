@@ -288,6 +288,23 @@ static void draw_power(Maker *m, const ScenarioWish *wish)
     }
 }
 
+/* How an earlier page of a cell survives, if power may fail. */
+static void draw_slc_pairs(Maker *m, Draw *d)
+{
+    bool plp = scenario_key(m->s, "controller.plp_bytes") &&
+               strcmp(scenario_key(m->s, "controller.plp_bytes"), "0");
+
+    if (g_strcmp0(scenario_key(m->s, "nand.power_cuts"), "1")) {
+        return;
+    }
+    set_text(m, "ftl.paired_pages",
+             plp ? draw_chance(d, 50) ? "plp" : "backup"
+                 : draw_chance(d, 70) ? "pad" : "backup");
+    if (!plp) {
+        set(m, "gc.separate_active_block", 1); /* pad needs it */
+    }
+}
+
 /* The SLC cache, and times that tell its pages from real ones. */
 static void draw_slc(Maker *m, Draw *d, const Shape *x)
 {
@@ -319,6 +336,10 @@ static void draw_slc(Maker *m, Draw *d, const Shape *x)
     if (draw_chance(d, 40)) {
         set(m, "slc.fold_planes", draw_from(d, 1, x->planes));
     }
+    if (scenario_key(m->s, "nand.endurance_erases")) {
+        set(m, "slc.endurance_erases", DRAW_OF(d, 1, 2, 5, 20, 100));
+    }
+    draw_slc_pairs(m, d);
 }
 
 static void draw_gc(Maker *m, const Shape *x)
@@ -419,9 +440,7 @@ static Scenario *draw_one(Draw *d, Draw *slc, const ScenarioWish *wish,
         remove_keys(m.s, wish->without);
     }
     if (slc) {
-        remove_keys(m.s, "nand.cell_bits=,ftl.parity_,nand.power_cuts=,"
-                         "nand.endurance_erases=,controller.plp_bytes=,"
-                         "ftl.paired_pages=,lie.");
+        remove_keys(m.s, "nand.cell_bits=,ftl.parity_,ftl.paired_pages=");
         draw_slc(&m, slc, &x);
     }
     draw_age(&m);
@@ -551,8 +570,8 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
     Draw d = { number * 0x2545f4914f6cdd1dull + 1 };
     /* Draws of its own: a drive without a cache is what it was. */
     Draw slc = { number * 0x9e3779b97f4a7c15ull + 3 };
-    bool cached = wish->slc || (!wish->cuts && !wish->mapping &&
-                                !wish->theme && draw_chance(&slc, 6));
+    bool cached = wish->slc || (!wish->mapping && !wish->theme &&
+                                draw_chance(&slc, 6));
     const Theme *theme = NULL;
     ScenarioWish its = *wish;
     g_autofree char *scheme = NULL;

@@ -90,9 +90,6 @@ bool reload(Run *r, const Step *step, guint next, GError **error)
     uint64_t its_seed = seed ? strtoull(seed, NULL, 10) : r->as.seed;
     ScarpDrive *other;
 
-    if (scarp_slc_stats(r->drive)) {
-        return host_drain(r, error); /* such drives have no images yet */
-    }
     if (!host_drain(r, error) || !scarp_save(r->drive, path, error)) {
         return false;
     }
@@ -105,7 +102,8 @@ bool reload(Run *r, const Step *step, guint next, GError **error)
         return fail(error, "its own image is refused: %s", refused->message);
     }
     if (!other && strstr(refused->message, "damaged") &&
-        !strstr(refused->message, "gc.trigger_free_blocks=")) {
+        !strstr(refused->message, "gc.trigger_free_blocks=") &&
+        !strstr(refused->message, "slc.most_blocks=")) {
         return fail(error, "an image that the drive wrote: %s",
                     refused->message);
     }

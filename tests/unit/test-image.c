@@ -17,6 +17,9 @@
 #define SMALL "geometry.blocks_per_plane=40,geometry.pages_per_block=8," \
               "ftl.over_provisioning_permille=500,"
 #define TINY SMALL "controller.buffer_bytes=65536"
+#define SLC TINY ",geometry.pages_per_block=9,nand.cell_bits=3," \
+    "timing.slc_read_ns=30000,timing.slc_program_ns=200000," \
+    "timing.slc_erase_ns=2000000,slc.dynamic=1"
 
 static ScarpDrive *try_new(const char *scheme, const char *overrides,
                            const char *image, bool data, GError **error)
@@ -259,6 +262,10 @@ static const Kept kept[] = {
       "nand.bad_blocks_permille=30,geometry.planes_per_die=2" },
     { "records", TINY ",ftl.recovery=2,ftl.unit_bytes=2048,ftl.streams=3,"
       "geometry.planes_per_die=2" },
+    { "slc", SLC ",slc.static_blocks=2,slc.fold_idle_us=300,ftl.streams=3,"
+      "ftl.recovery=1" },
+    { "slc-fold", SLC ",slc.static_blocks=2,slc.full=fold,slc.keep_blocks=1,"
+      "slc.fold_idle_us=5000" },
     { "parity", SMALL "ftl.parity_width=4,ftl.recovery=1,"
       "gc.wear_spread_erases=3,nand.endurance_erases=60" },
 };

@@ -20,6 +20,7 @@ def command(
     pattern: str = "random",
     scheme: str = "baseline",
     overrides: str | None = None,
+    slc: str | None = None,
 ) -> list[str]:
     """The replayer's command line that ages a drive and saves it."""
     from scarplib.build.first_answer import first_replay
@@ -31,6 +32,7 @@ def command(
     if fill:
         words += ["--age-pattern", pattern]
         words += [] if overwrite is None else ["--age-overwrite", str(overwrite)]
+        words += ["--age-slc", slc] if slc else []
     for override in filter(None, (overrides or "").split(",")):
         words += ["--override", override]
     return [*words, "--save", str(output)]
@@ -64,6 +66,7 @@ def age(arguments: argparse.Namespace) -> int:
         arguments.pattern,
         arguments.scheme,
         arguments.set,
+        arguments.slc,
     )
     done = subprocess.run(words, check=False)
     if done.returncode:

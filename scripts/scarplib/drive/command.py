@@ -92,6 +92,9 @@ def _add_age(tree: Tree) -> None:
         default="random",
         help="how it is overwritten (default: random)",
     )
+    age.add_argument(
+        "--slc", choices=("full",), help="full: its SLC cache, which is empty without this"
+    )
     add_scheme(age)
     add_seed(age, 2**61 - 1)
     add_set(age)
