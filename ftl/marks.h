@@ -44,6 +44,8 @@
     MARK(collection_first_on_channel, \
          "a collection's transfer went before others that had waited " \
          "longer") \
+    MARK(command_throttled, \
+         "a flash command took longer, as the drive was warm") \
     /* blocks */ \
     MARK(last_free_block, "a plane gave out its last free block") \
     MARK(host_kept_from_last_block, \

@@ -104,6 +104,7 @@ int64_t scarp_heat_throttle(ScarpDrive *drive, int64_t array_ns)
 
     cool_until(heat, scarp_time_ns(drive));
     longer_ns = array_ns * heat->longer_permille[heat->level] / 1000;
+    scarp_mark_if(drive, command_throttled, longer_ns > 0);
     heat->throttled_ns += longer_ns;
     return longer_ns;
 }

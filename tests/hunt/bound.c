@@ -23,13 +23,16 @@ static uint64_t value(const Scenario *s, const char *key, uint64_t fallback)
     return most;
 }
 
-/* Of the real mode's time and SLC's. */
+/* Of the real mode's time and SLC's, on a throttled drive. */
 static uint64_t longer(const Scenario *s, const char *name, uint64_t fallback)
 {
     g_autofree char *real = g_strconcat("timing.", name, NULL);
     g_autofree char *slc = g_strconcat("timing.slc_", name, NULL);
+    uint64_t permille = MAX(value(s, "heat.light_permille", 0),
+                            value(s, "heat.heavy_permille", 0));
 
-    return MAX(value(s, real, fallback), value(s, slc, 0));
+    return MAX(value(s, real, fallback), value(s, slc, 0)) *
+           (1000 + permille) / 1000;
 }
 
 /* A page goes to the SLC cache, and from there to real cells. */

@@ -288,6 +288,19 @@ static void draw_power(Maker *m, const ScenarioWish *wish)
     }
 }
 
+static void remove_keys(Scenario *s, const char *without)
+{
+    g_auto(GStrv) keys = g_strsplit(without, ",", -1);
+
+    for (char **key = keys; *key; key++) {
+        for (guint i = s->keys->len; i; i--) {
+            if (g_str_has_prefix(s->keys->pdata[i - 1], *key)) {
+                g_ptr_array_remove_index(s->keys, i - 1);
+            }
+        }
+    }
+}
+
 /* How an earlier page of a cell survives, if power may fail. */
 static void draw_slc_pairs(Maker *m, Draw *d)
 {
@@ -305,41 +318,110 @@ static void draw_slc_pairs(Maker *m, Draw *d)
     }
 }
 
-/* The SLC cache, and times that tell its pages from real ones. */
-static void draw_slc(Maker *m, Draw *d, const Shape *x)
+/* The number that the key has in the scenario. */
+static uint64_t number_of(const Scenario *s, const char *key,
+                          uint64_t fallback)
 {
-    uint64_t fixed = DRAW_OF(d, 0, 0, 1, 2, 3, 8);
-    bool dynamic = !fixed || draw_chance(d, 40);
+    const char *value = scenario_key(s, key);
 
-    set(m, "nand.cell_bits", draw_from(d, 2, 4));
-    set(m, "timing.slc_read_ns", DRAW_OF(d, 1, 30000, 30000, 200000));
-    set(m, "timing.slc_program_ns", DRAW_OF(d, 1, 200000, 200000, 3000000));
-    set(m, "timing.slc_erase_ns", DRAW_OF(d, 1, 2000000, 2000000, 9000000));
+    return value ? strtoull(value, NULL, 10) : fallback;
+}
+
+/*
+ * Bits of a cell, and as many pages as whole cells have: a block has two of
+ * them or more in SLC mode, as ftl.paired_pages=pad needs. Few drives have a
+ * number of pages that does not fit, and are refused.
+ */
+static void draw_slc_cells(Maker *m, Draw *d)
+{
+    uint64_t bits = draw_from(d, 2, 4);
+    uint64_t pages = number_of(m->s, "geometry.pages_per_block", 4);
+    uint64_t cells = draw_chance(d, 10) ? 1 : 2;
+
+    remove_keys(m->s, "nand.cell_bits=,timing.read_ns=,timing.program_ns=");
+    set(m, "nand.cell_bits", bits);
+    draw_list(m, "timing.read_ns", bits, 1000000);
+    draw_list(m, "timing.program_ns", bits, 10000000);
+    if (!draw_chance(d, 2)) {
+        cells = MAX(cells, (pages + bits - 1) / bits);
+        remove_keys(m->s, "geometry.pages_per_block=");
+        set(m, "geometry.pages_per_block", cells * bits);
+    }
+}
+
+/* Which blocks the cache has: a write that waits must find one of its stream. */
+static void draw_slc_blocks(Maker *m, Draw *d)
+{
+    uint64_t streams = number_of(m->s, "ftl.streams", 1);
+    uint64_t most = number_of(m->s, "geometry.blocks_per_plane", 16) / 3;
+    uint64_t fixed = MIN(DRAW_OF(d, 0, 0, 1, 2, 3, 8), most);
+    bool fold = draw_chance(d, 50);
+    bool dynamic = !fixed || (fold && fixed < streams) || draw_chance(d, 40);
+
     if (fixed) {
         set(m, "slc.static_blocks", fixed);
     }
     if (dynamic) {
         set(m, "slc.dynamic", 1);
         if (draw_chance(d, 40)) {
-            set(m, "slc.most_blocks", DRAW_OF(d, 1, 2, 3, 8));
+            set(m, "slc.most_blocks",
+                MAX(DRAW_OF(d, 1, 2, 3, 8), fold ? streams : 1));
         }
     }
-    if (draw_chance(d, 50)) {
+    if (fold) {
         set_text(m, "slc.full", "fold");
     }
-    if (draw_chance(d, 60)) {
+    /* nothing else empties static blocks */
+    if ((fixed && !fold) || draw_chance(d, 60)) {
         set(m, "slc.fold_idle_us", draw_scale(d, 1, 100000));
         if (draw_chance(d, 40)) {
             set(m, "slc.keep_blocks", DRAW_OF(d, 1, 2, 5));
         }
     }
+}
+
+/* The SLC cache, and times that tell its pages from real ones. */
+static void draw_slc(Maker *m, Draw *d)
+{
+    draw_slc_cells(m, d);
+    set(m, "timing.slc_read_ns", DRAW_OF(d, 1, 30000, 30000, 200000));
+    set(m, "timing.slc_program_ns", DRAW_OF(d, 1, 200000, 200000, 3000000));
+    set(m, "timing.slc_erase_ns", DRAW_OF(d, 1, 2000000, 2000000, 9000000));
+    draw_slc_blocks(m, d);
     if (draw_chance(d, 40)) {
-        set(m, "slc.fold_planes", draw_from(d, 1, x->planes));
+        set(m, "slc.fold_planes",
+            draw_from(d, 1, number_of(m->s, "geometry.planes_per_die", 1)));
     }
-    if (scenario_key(m->s, "nand.endurance_erases")) {
+    if (number_of(m->s, "nand.endurance_erases", 0)) {
         set(m, "slc.endurance_erases", DRAW_OF(d, 1, 2, 5, 20, 100));
     }
     draw_slc_pairs(m, d);
+}
+
+/*
+ * A temperature. Few commands make such a drive so warm that it is throttled,
+ * and few milliseconds cool it.
+ */
+static void draw_heat(Maker *m, Draw *d)
+{
+    uint64_t ambient = DRAW_OF(d, 0, 25, 25, 100);
+    uint64_t light = ambient + DRAW_OF(d, 6, 6, 7, 20);
+    uint64_t permille = draw_scale(d, 1, 3000);
+
+    set(m, "heat.capacity_mj", DRAW_OF(d, 1, 1, 2, 10));
+    set(m, "heat.loss_ms", DRAW_OF(d, 1, 10, 100, 100, 1000000000));
+    set(m, "heat.ambient_celsius", ambient);
+    set(m, "heat.read_nj", draw_scale(d, 1, 1000000));
+    set(m, "heat.program_nj", draw_scale(d, 1000, 10000000));
+    set(m, "heat.erase_nj", draw_scale(d, 1, 100000000));
+    if (draw_chance(d, 95)) {
+        set(m, "heat.light_celsius", light);
+        set(m, "heat.light_permille", permille);
+        if (draw_chance(d, 60)) {
+            set(m, "heat.heavy_celsius", light + DRAW_OF(d, 1, 1, 3, 30));
+            set(m, "heat.heavy_permille", permille + DRAW_OF(d, 0, 1, 2000));
+        }
+    }
 }
 
 static void draw_gc(Maker *m, const Shape *x)
@@ -369,19 +451,6 @@ static void draw_gc(Maker *m, const Shape *x)
                 1500, 2000, 4000, 9000));
 }
 
-static void remove_keys(Scenario *s, const char *without)
-{
-    g_auto(GStrv) keys = g_strsplit(without, ",", -1);
-
-    for (char **key = keys; *key; key++) {
-        for (guint i = s->keys->len; i; i--) {
-            if (g_str_has_prefix(s->keys->pdata[i - 1], *key)) {
-                g_ptr_array_remove_index(s->keys, i - 1);
-            }
-        }
-    }
-}
-
 static void draw_age(Maker *m)
 {
     Draw *d = m->draw;
@@ -400,9 +469,12 @@ static void draw_age(Maker *m)
     m->s->age_seed = draw_below(d, 1000);
 }
 
-/* slc: NULL, or of what the SLC cache is drawn. */
-static Scenario *draw_one(Draw *d, Draw *slc, const ScenarioWish *wish,
-                          const Theme *theme)
+/*
+ * slc, heat: NULL, or of what the SLC cache and the temperature are drawn. They
+ * are draws of their own, so a drive without them is what it was.
+ */
+static Scenario *draw_one(Draw *d, Draw *slc, Draw *heat,
+                          const ScenarioWish *wish, const Theme *theme)
 {
     Maker m = { .draw = d, .s = scenario_new(), .theme = theme,
                 .often = DRAW_OF(d, 4, 10, 10, 20, 20, 35, 60) };
@@ -440,8 +512,11 @@ static Scenario *draw_one(Draw *d, Draw *slc, const ScenarioWish *wish,
         remove_keys(m.s, wish->without);
     }
     if (slc) {
-        remove_keys(m.s, "nand.cell_bits=,ftl.parity_,ftl.paired_pages=");
-        draw_slc(&m, slc, &x);
+        remove_keys(m.s, "ftl.parity_,ftl.paired_pages=");
+        draw_slc(&m, slc);
+    }
+    if (heat) {
+        draw_heat(&m, heat);
     }
     draw_age(&m);
     m.s->seed = draw_below(d, 1000);
@@ -468,7 +543,7 @@ static void judge(const GError *error, ScenarioDraws *draws)
     const char *text = error->message;
     static const char *const groups[] = { "geometry.", "timing.", "nand.",
                                           "controller.", "ftl.", "gc.", "slc.",
-                                          "lie." };
+                                          "heat.", "lie." };
     bool named = schemes_named(text);
 
     for (size_t i = 0; i < G_N_ELEMENTS(groups) && !named; i++) {
@@ -568,10 +643,11 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
                         ScenarioDraws *draws)
 {
     Draw d = { number * 0x2545f4914f6cdd1dull + 1 };
-    /* Draws of its own: a drive without a cache is what it was. */
     Draw slc = { number * 0x9e3779b97f4a7c15ull + 3 };
+    Draw heat = { number * 0xd6e8feb86659fd93ull + 5 };
     bool cached = wish->slc || (!wish->mapping && !wish->theme &&
                                 draw_chance(&slc, 6));
+    bool warm = !wish->theme && draw_chance(&heat, 8);
     const Theme *theme = NULL;
     ScenarioWish its = *wish;
     g_autofree char *scheme = NULL;
@@ -583,17 +659,22 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
         ScarpDrive *drive;
         uint64_t permille;
 
+        /* A scheme that no drive with an SLC cache goes with is not tried on. */
+        bool other = cached && strstr(draws->last, "scheme=");
+
+        *draws->last = 0;
         /* What few drives go with is not much rarer than what all do. */
-        if (i % TRIES_OF_THEME == 0) {
+        if (other || i % TRIES_OF_THEME == 0) {
             theme = wish->theme ? theme_numbered(wish->theme)
                     : wish->scheme || wish->mapping ? NULL : theme_draw(&d, wish->cuts);
             its.scheme = theme ? theme->scheme : wish->scheme;
             its.mapping = theme ? theme->mapping : wish->mapping;
         }
-        if (i % TRIES_OF_SCHEME == 0) {
+        if (other || i % TRIES_OF_SCHEME == 0) {
             draw_scheme(&d, &its, &scheme, &params);
         }
-        s = draw_one(&d, cached ? &slc : NULL, &its, theme);
+        s = draw_one(&d, cached ? &slc : NULL, warm ? &heat : NULL, &its,
+                     theme);
         permille = spare_of(s);
         g_free(s->scheme);
         s->scheme = g_strdup(scheme);

@@ -79,7 +79,9 @@ static Scenario *scaled(const Scenario *s, uint64_t k)
     g_autoptr(Scenario) other = scenario_copy(s);
     char *params = schemes_times(s->scheme, s->params, k);
 
-    if (!params || has(s, "nand.layers") || has(s, "controller.pcie_lanes") ||
+    /* A temperature is brought up to date by whole milliseconds. */
+    if (!params || has(s, "heat.capacity_mj") ||
+        has(s, "nand.layers") || has(s, "controller.pcie_lanes") ||
         has_step(s, STEP_RELOAD) || has_step(s, STEP_SCHEME) ||
         /* A backup takes a share of an erase, which is rounded. */
         !g_strcmp0(scenario_key(s, "ftl.paired_pages"), "backup") ||

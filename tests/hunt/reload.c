@@ -86,7 +86,9 @@ bool reload(Run *r, const Step *step, guint next, GError **error)
     g_autofree char *path = g_strdup_printf("/dev/shm/hunt-%d.img",
                                             (int)getpid());
     g_autoptr(GError) refused = NULL;
-    bool same = !scheme && !seed && !keys && !r->is_twin;
+    /* An image has no temperature. */
+    bool same = !scheme && !seed && !keys && !r->is_twin &&
+                !host_is_set(r, "heat.capacity_mj");
     uint64_t its_seed = seed ? strtoull(seed, NULL, 10) : r->as.seed;
     ScarpDrive *other;
 

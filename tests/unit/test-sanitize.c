@@ -11,6 +11,9 @@
     "timing.slc_read_ns=30000,timing.slc_program_ns=200000," \
     "timing.slc_erase_ns=" slc_erase_ns
 #define TLC TLC_OF("2000000")
+#define PAIRED CUTS "," TLC ",ftl.paired_pages=pad"
+#define STATIC_POWER PAIRED ",slc.static_blocks=2,slc.fold_idle_us=10000"
+#define DYNAMIC_POWER PAIRED ",slc.dynamic=1,slc.most_blocks=4,slc.full=fold"
 
 typedef struct {
     const char *name, *scheme, *overrides;
@@ -32,6 +35,11 @@ static const Case cases[] = {
     { "slow", "baseline", TLC_OF("9000000") ",slc.static_blocks=2,"
       "slc.fold_idle_us=10000", TBERS },
     { "power", "baseline", CUTS, TBERS },
+    { "static-power", "baseline", STATIC_POWER, TBERS / 2 },
+    { "dynamic-power", "baseline", DYNAMIC_POWER, TBERS / 2 },
+    /* worn-out static blocks become bad, and free blocks take their places */
+    { "worn", "baseline", STATIC_POWER ",nand.endurance_erases=100,"
+      "slc.endurance_erases=3", TBERS / 2 },
 };
 
 static void sanitize(Rig *rig)
@@ -130,6 +138,8 @@ static const char *const cut_drives[] = {
     /* a stripe whose parity is erased, and whose members are not */
     "nand.power_cuts=1,ftl.recovery=1,ftl.parity_width=4,"
     "controller.buffer_bytes=65536,controller.plp_bytes=65536",
+    STATIC_POWER ",nand.endurance_erases=100,slc.endurance_erases=3",
+    DYNAMIC_POWER,
 };
 
 static void write_some(Rig *rig)
