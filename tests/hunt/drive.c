@@ -354,18 +354,20 @@ static void draw_slc_blocks(Maker *m, Draw *d)
 {
     uint64_t streams = number_of(m->s, "ftl.streams", 1);
     uint64_t most = number_of(m->s, "geometry.blocks_per_plane", 16) / 3;
-    uint64_t fixed = MIN(DRAW_OF(d, 0, 0, 1, 2, 3, 8), most);
+    uint64_t fixed = DRAW_OF(d, 0, 0, 1, 2, 3, 8), blocks;
     bool fold = draw_chance(d, 50);
-    bool dynamic = !fixed || (fold && fixed < streams) || draw_chance(d, 40);
+    bool dynamic;
 
+    fixed = MIN(fixed, most);
+    dynamic = !fixed || (fold && fixed < streams) || draw_chance(d, 40);
     if (fixed) {
         set(m, "slc.static_blocks", fixed);
     }
     if (dynamic) {
         set(m, "slc.dynamic", 1);
         if (draw_chance(d, 40)) {
-            set(m, "slc.most_blocks",
-                MAX(DRAW_OF(d, 1, 2, 3, 8), fold ? streams : 1));
+            blocks = DRAW_OF(d, 1, 2, 3, 8);
+            set(m, "slc.most_blocks", fold ? MAX(blocks, streams) : blocks);
         }
     }
     if (fold) {
@@ -512,7 +514,9 @@ static Scenario *draw_one(Draw *d, Draw *slc, Draw *heat,
         remove_keys(m.s, wish->without);
     }
     if (slc) {
-        remove_keys(m.s, "ftl.parity_,ftl.paired_pages=");
+        remove_keys(m.s, "ftl.parity_,ftl.paired_pages=,ftl.map_cache_bytes=,"
+                         "ftl.checkpoint_pages=,ftl.log_blocks=,"
+                         "ftl.superblock_blocks=");
         draw_slc(&m, slc);
     }
     if (heat) {
