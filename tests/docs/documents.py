@@ -8,6 +8,7 @@ comment that a reader of the page does not see stands before it:
     <!-- run: long -->             ... in `make test-long`: an hour, or the network
     <!-- run: fast, long -->       one for each command
     <!-- run: fast; FILE=a.csv --> the reader's own FILE is a.csv here
+    <!-- run: long; Ctrl-C=ready --> it has no end of its own: Ctrl-C when it has said "ready"
     <!-- typed: fast -->           these lines are typed at the prompt of the command before
     <!-- given: touch a.csv -->    runs unseen: what a reader has already
     <!-- output: make run -->      the fenced `text` block that follows is from this command
@@ -23,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CLASSES = ("fast", "long")
+# Among the values of a command: no word of it, but what it says before Ctrl-C is typed.
+CTRL_C = "Ctrl-C"
 # Blocks whose language is another one (`c`, `text`, `diff`) are no commands.
 LANGUAGES = (None, "", "sh", "bash", "shell", "console")
 COMMENT = re.compile(r"<!--\s*(run|typed|given|output)\b:?\s*(.*?)\s*-->")

@@ -26,7 +26,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 
-from documents import Command, Document, DocumentError, load, unknown_mentions  # noqa: E402
+from documents import CTRL_C, Command, Document, DocumentError, load, unknown_mentions  # noqa: E402
 
 WORK = ROOT / "out" / "docs"
 # Against hanging alone: a busy machine must not reach them.
@@ -103,6 +103,8 @@ class Shell:
         )
 
     def run(self, command: Command) -> tuple[int, str]:
+        if CTRL_C in command.values:
+            return self._run_until(command, command.values[CTRL_C])
         process = self._start(command, typed=False)
         try:
             output, _ = process.communicate(timeout=LIMIT_S[bool(command.long)])
@@ -112,6 +114,26 @@ class Shell:
                 raise
             return 1, f"{error.output or ''}\nstopped after {error.timeout:.0f} s"
         return process.returncode, output
+
+    def _run_until(self, command: Command, said: str) -> tuple[int, str]:
+        """A command that has no end of its own: Ctrl-C is typed when it has said this."""
+        process = self._start(command, typed=True)
+        prompt = _Prompt(process, LIMIT_S[bool(command.long)])
+        try:
+            prompt.until(re.escape(said), "")
+            os.killpg(process.pid, signal.SIGINT)
+            prompt.rest()
+        except EOFError:
+            return process.wait() or 1, f"{prompt.all}\nended before it said '{said}'"
+        except TimeoutError:
+            _end(process)
+            return 1, prompt.all
+        except BaseException:
+            _end(process)
+            raise
+        # It goes on after an error, and says it.
+        wrong = re.search(r"^scarp: error", prompt.all, re.MULTILINE)
+        return process.wait() or int(bool(wrong)), prompt.all
 
     def run_typed(self, command: Command) -> tuple[int, str, dict[int, tuple[int, str]]]:
         """A command with a prompt; status and output of each line typed there, by its number."""
