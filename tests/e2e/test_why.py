@@ -301,35 +301,45 @@ class Why(unittest.TestCase):
         (folder.parent / "summary.json").write_text(json.dumps(begun))
         return folder
 
-    def check_differs(self, error: str) -> None:
-        """It names the first command that differs, which the log has, and both times."""
+    def check_differs(self, error: str, log: Path, again: Path | None = None) -> None:
+        """It names a command that the log has, and both times; the first that differs `again`."""
         found = re.search(r"at (\d+) ns ends at (\d+) ns, in the log at (\d+) ns", error)
         self.assertTrue(found, error)
         assert found
-        submit, again, logged = map(int, found.groups())
-        rows = {row[:2] for row in command_log.command_rows(self.run_log)}
-        self.assertIn((submit, logged), rows)
-        self.assertNotEqual(again, logged)
+        submit, ends, logged = map(int, found.groups())
+        rows = {row[8]: row for row in command_log.command_rows(log)}
+        self.assertIn((submit, logged), {row[:2] for row in rows.values()})
+        self.assertNotEqual(ends, logged)
+        if again:
+            other = {row[8]: row for row in command_log.command_rows(again)}
+            self.assertEqual(other.keys(), rows.keys())
+            differ = [row[1] for order, row in other.items() if row[1] != rows[order][1]]
+            self.assertEqual(ends, min(differ))
 
     def test_a_log_of_another_run_is_refused(self) -> None:
         """Of another drive, image, scheme or seed."""
-        image = ("image", self.image)
-        other = self.top / "other.img"
+        other, seeded = self.top / "other.img", self.top / "seeded.bin"
         self.replay("-d", DRIVE, "-o", BUFFER, "--age", 900, "--age-seed", 2, "--save", other)
-        for name, scheme, start in (
-            ("drive", "baseline", (image, ("override", "timing.read_ns=50000"))),
-            ("image", "baseline", (("image", other),)),
-            ("scheme", "pgc", (image,)),
-        ):
-            with self.subTest(name):
-                folder = self.other_run(name, scheme, *start)
-                self.check_differs(self.refused(folder, "--slowest", 1, "--under", "gftl"))
-        folder = self.other_run("seed", "random", image, ("seed", 2))
         load = ("-m", "closed", "-q", 8, "gen:mixed,requests=1500")
         began = ("-i", self.image, "-s", "random", "--seed", 1)
-        self.replay(*began, "--cmd-log", folder / "cmd.bin", *load)
-        error = self.refused(folder, "--slowest", 1, "--under", "gftl")
-        self.assertRegex(error, r"ends at \d+ ns, in the log at \d+ ns")
+        self.replay(*began, "--cmd-log", seeded, *load)
+        image = ("image", self.image)
+        slower = "timing.read_ns=50000"
+        for name, scheme, start, words in (
+            ("drive", "baseline", (image, ("override", slower)), ("-i", self.image, "-o", slower)),
+            ("image", "baseline", (("image", other),), ("-i", other)),
+            ("scheme", "pgc", (image,), ("-i", self.image, "-s", "pgc")),
+            ("seed", "random", (image, ("seed", 2)), (*began[:-1], 2)),
+        ):
+            with self.subTest(name):
+                log, again = self.run_log, self.top / f"{name}-again.bin"
+                folder = self.other_run(name, scheme, *start)
+                if name == "seed":
+                    log = folder / "cmd.bin"
+                    shutil.copy(seeded, log)
+                self.replay(*words, "--cmd-log", again, log)
+                error = self.refused(folder, "--slowest", 1, "--under", "gftl")
+                self.check_differs(error, log, again)
 
     def test_a_log_of_another_engine_is_refused(self) -> None:
         """One whose firmware needs 1 ns more for each command."""
@@ -344,7 +354,7 @@ class Why(unittest.TestCase):
         question = branches.Question(self.top / "baseline", slowest=1, under=["pgc"])
         with self.assertRaises(UserError) as raised:
             branches.ask(question.arguments(), program)
-        self.check_differs(str(raised.exception))
+        self.check_differs(str(raised.exception), self.run_log)
 
     def test_a_command_that_never_ended_in_the_guest(self) -> None:
         folder = self.top / "baseline"
