@@ -119,7 +119,9 @@ test-file-systems: ## in the guest: 4 file systems x 5 mappings x schemes, every
 test-laws: ## write amplification against the published formulas, within 2 %
 	@SCARP_TEST_ALL=1 $(SCARP) test-laws
 
-test-instant: ## guests that are one run until an instant, and `scarp why` beside them (some 60 guests)
+test-instant: ## guests that are one run until an instant, `scarp why` beside them and alone (some 60 guests)
+	@$(SCARP) test-e2e test_why test_instant
+	@$(SCARP) test-qtest test_replay
 	@SCARP_TEST_ALL=1 $(SCARP) test-instant
 
 test-scripts: ## parsing, table, report and arguments on synthetic results

@@ -105,6 +105,8 @@ class Why(unittest.TestCase):
                 number = (episode["episode"] - 1) * kinds + i
                 name = f"{episode['episode']}-{number}-{branch['kind']}"
                 rows = {r[8]: r for r in command_log.command_rows(logs / f"{name}-cmd.bin")}
+                for row in rows.values():
+                    self.assertEqual(sum(row[command_log.FIXED :]), row[1] - row[0], "causes")
                 window = [o for o, r in run.items() if r[1] > first and r[0] < until]
                 gained = {o: (rows[o][1] - rows[o][0]) - (run[o][1] - run[o][0]) for o in window}
                 others = [gained[o] for o in window if o & command_log.ORDER_SEQ not in asked]

@@ -71,7 +71,6 @@ def _add_suites(tree: Tree) -> None:
         ("test-laws", "write amplification against the published formulas"),
         ("test-reproduce", "directions of the papers' experiments, on few workloads"),
         ("test-scripts", "these scripts, on synthetic results"),
-        ("test-e2e", "the built programs and the report as a user meets them"),
         ("test-instant", "guests that are one run until an instant, and `scarp why` beside them"),
         ("lint", "ruff and mypy, and QEMU's checkpatch on C files and patches"),
     ):
@@ -79,6 +78,12 @@ def _add_suites(tree: Tree) -> None:
     device = tree.add("test-qtest", DEVELOPERS, "the device without a guest", _suites)
     device.add_argument(
         "only", nargs="*", metavar="NAME", help="a part of the names of the tests to run"
+    )
+    programs = tree.add(
+        "test-e2e", DEVELOPERS, "the built programs and the report as a user meets them", _suites
+    )
+    programs.add_argument(
+        "only", nargs="*", metavar="TEST", help="a file's tests, or some of them: test_why.Why"
     )
 
 
