@@ -321,6 +321,9 @@ void nvme_flash_timer_cb(void *opaque)
     unsigned completed;
     ScarpCmd *cmd;
 
+    if (flash_guest_ends(flash)) {
+        return;
+    }
     flash_admit_for_room(flash);
     /*
      * The loop repeats in two cases: a ring was too small for all commands, or

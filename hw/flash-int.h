@@ -242,6 +242,13 @@ void flash_run_soon(NvmeFlash *flash);
 bool flash_time_is_over(NvmeFlash *flash);
 
 /*
+ * True once the guest's end was requested. Until the main loop obeys the
+ * request, the virtual clock goes on as far as the host lets it: what the drive
+ * did meanwhile would differ from run to run (nvme-flash.c).
+ */
+bool flash_guest_ends(const NvmeFlash *flash);
+
+/*
  * Forgets all commands after a power cut: the owners of the commands have gone.
  */
 void flash_cmds_forget(NvmeFlash *flash);

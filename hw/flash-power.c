@@ -278,7 +278,7 @@ static void cut_cb(void *opaque)
 {
     NvmeFlash *flash = opaque;
 
-    if (!flash->stopped && !flash_time_is_over(flash)) {
+    if (!flash_guest_ends(flash) && !flash_time_is_over(flash)) {
         cut(flash);
     }
 }

@@ -190,7 +190,7 @@ static void switch_cb(void *opaque)
     NvmeFlash *flash = opaque;
     Error *err = NULL;
 
-    if (!flash->stopped && !flash_time_is_over(flash) &&
+    if (!flash_guest_ends(flash) && !flash_time_is_over(flash) &&
         !flash_scheme_switch(flash, flash->scheme.switch_to, &err)) {
         error_reportf_err(err, "nvme-flash: switch-to: ");
     }

@@ -216,6 +216,11 @@ bool flash_time_is_over(NvmeFlash *flash)
     return flash->over;
 }
 
+bool flash_guest_ends(const NvmeFlash *flash)
+{
+    return flash->stopped || qemu_shutdown_requested_get();
+}
+
 /*
  * Writes all logs to their files, even if one of the writes fails, because the
  * user needs them to find out why a run failed. Returns false if a log is

@@ -95,8 +95,8 @@ class Bare:
         events = ",ioeventfd=on" if self.realtime else ""
         arguments = [
             str(self.qemu), "-L", str(self.firmware), "-nodefaults", "-no-user-config",
-            "-display", "none", "-machine", "q35,sata=off,smbus=off,hpet=off", "-smp", "2",
-            "-m", str(RAM_MIB), "-cpu", CPU, *ACCELERATORS[self.accelerator],
+            "-display", "none", "-no-reboot", "-machine", "q35,sata=off,smbus=off,hpet=off",
+            "-smp", "2", "-m", str(RAM_MIB), "-cpu", CPU, *ACCELERATORS[self.accelerator],
             "-kernel", str(self.guest), "-append", tasks,
             *monitor_arguments(monitor), "-chardev", f"socket,id=said,path={self.dir}/said",
             "-device", f"isa-debugcon,iobase={CONSOLE_PORT:#x},chardev=said",
@@ -116,7 +116,7 @@ class Bare:
         more: str = "",
         core: int | None = None,
     ) -> None:
-        """Run the tasks to their end; `told` sees each line as it comes.
+        """Run the tasks to their end, or to the guest's own; `told` sees each line as it comes.
 
         `more` are properties of the flash.  With a core, virtual CPUs run there alone.
         """
@@ -140,16 +140,13 @@ class Bare:
             if core is not None:
                 for cpu in self.qmp("query-cpus-fast"):
                     os.sched_setaffinity(cpu["thread-id"], {core})
-            while (line := said_by.readline()) != "end":
+            line = ""
+            while not line.startswith("reboot ") and (line := said_by.readline()) != "end":
                 self._take(line)
                 if told:
                     told(self, line)
-            self.stats = json.loads(
-                self.qmp("qom-get", path="/machine/peripheral/f0", property="stats")
-            )
-            # It may end before it has answered.
-            with contextlib.suppress(MachineDied):
-                self.qmp("quit")
+            if line == "end":
+                self._quit()
             self._end(process)
         except MachineDied as died:
             raise Failed(f"{died}: {said(errors.read_text())}; {self.lines}") from None
@@ -162,6 +159,14 @@ class Bare:
                 self._monitor.close()
         if process.returncode or said(errors.read_text()):
             raise Failed(f"QEMU ended with {process.returncode}: {said(errors.read_text())}")
+
+    def _quit(self) -> None:
+        self.stats = json.loads(
+            self.qmp("qom-get", path="/machine/peripheral/f0", property="stats")
+        )
+        # It may end before it has answered.
+        with contextlib.suppress(MachineDied):
+            self.qmp("quit")
 
     def _end(self, process: subprocess.Popen[str]) -> None:
         patience = Patience(process.pid, HANG_S)

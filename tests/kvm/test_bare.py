@@ -18,6 +18,7 @@ import bare
 import listed
 from bare import Bare
 from logs import read_commands
+from scarplib.device_logs import gc_log
 from scarplib.guest.realtime import allows_priority
 
 FILL, DEPTHS = 256, 4  # LOAD_PAGES, and how many runs of n commands both_depths() has
@@ -25,6 +26,8 @@ IN_FLIGHT = 32
 SEED = 20261129
 STOPS = 12
 STOPPED = 20  # times n: how many commands the machine is stopped in
+# A guest that ends by itself, so many times; how long it waits before, and needs for it.
+ENDS, PAUSE_US, REBOOT_US = 4, 40_000, 100
 LATENESS = ("all_late_n", "all_late_p50_ns", "all_late_p99_ns", "all_late_max_ns")
 
 
@@ -160,6 +163,23 @@ class OnVirtualTime(OnOne):
         self.assertEqual(again.lines, self.run_of.lines)
         logs = [(run.dir / "f0.cmd").read_bytes() for run in (again, self.run_of)]
         self.assertEqual(logs[0], logs[1])
+
+    def test_the_drive_stands_still_once_the_guest_has_ended(self) -> None:
+        """How far the clock comes until QEMU ends is the host's affair: no log has any of it."""
+        logs = []
+        for _ in range(ENDS):
+            run = Bare(self.qemu, self.firmware, self.guest, self.accelerator)
+            self.enterContext(run)
+            collections = run.dir / "f0.gc"
+            more = f",overrides=gc.background_free_blocks=16,age=900,gc-log={collections}"
+            run.run(f"polled=8 reboot={PAUSE_US}", more=more)
+            last_ns = max(command.complete_ns for command in read_commands(run.dir / "f0.cmd"))
+            ends = [each.end for each in gc_log.read_gc_runs(collections)]
+            # It collects while the guest waits, and would go on.
+            self.assertGreater(sum(end > last_ns for end in ends), 0)
+            self.assertLess(max(ends), last_ns + (PAUSE_US + REBOOT_US) * 1000)
+            logs.append(collections.read_bytes())
+        self.assertEqual(len(set(logs)), 1)
 
     def test_a_read_takes_what_the_model_says(self) -> None:
         # 91,720 ns are docs/model.md's; the rest is the guest's polling.

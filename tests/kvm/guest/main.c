@@ -43,6 +43,7 @@ static const Task tasks[] = {
     { "latency", task_latency },
     { "list", task_list },
     { "count", task_count },
+    { "reboot", task_reboot },
 };
 
 /* GCC may call these for any assignment of a record. */

@@ -11,6 +11,9 @@ enum { FIRST = 1, SECOND = 2 }; /* I/O queues */
 
 #define IN_FLIGHT 32 /* of a round that ends in a reset */
 #define MOST_PAUSE_US 400
+/* The chipset's register, and what resets the machine (ICH9, 13.7.5). */
+#define RESET_CONTROL 0xcf9
+#define RESET_NOW 6
 #define SILENCE_US 300 /* a completion after a reset would come by then */
 
 static void start(uint32_t queue, int vector)
@@ -294,6 +297,18 @@ void task_latency(uint32_t n)
     say_number("seen_ns", seen_ns);
     say_number("doorbell_ns", doorbell_ns);
     say_end();
+}
+
+void task_reboot(uint32_t us)
+{
+    pause_us(us);
+    say("reboot");
+    say_number("after_us", us);
+    say_end();
+    out8(RESET_CONTROL, RESET_NOW);
+    for (;;) {
+        relax();
+    }
 }
 
 void task_count(uint32_t queue)

@@ -22,6 +22,7 @@ void task_latency(uint32_t n);    /* reads one at a time */
 void task_list(uint32_t n);       /* the host's commands: a multiboot module */
 /* n: a queue; how many of its doorbell writes were MMIO so far. */
 void task_count(uint32_t n);
+void task_reboot(uint32_t n);     /* resets the machine n us later: no end */
 
 /* The module that the host gave; task_list() reads it. */
 void list_init(const void *module, uint32_t bytes);
