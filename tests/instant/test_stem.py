@@ -13,7 +13,7 @@ from pathlib import Path
 import guests
 from guests import ALL, ROOT, Stem
 from scarplib import cli
-from scarplib.device_logs import changes, command_log, log_file
+from scarplib.device_logs import changes, command_log, gc_log, log_file
 from scarplib.drive.switch import Switch
 from scarplib.errors import UserError
 from scarplib.guest.file_system import FileSystem
@@ -84,12 +84,14 @@ class Moments(unittest.TestCase):
 
     def moments(self) -> list[int]:
         rows = guests.rows(self.stem.folder)
-        ends = sorted(row[1] for row in rows)
-        both = sorted(set(ends) & {row[0] for row in rows})
-        # When one command ends another may come; else when one ends, or comes.
-        several = [both[len(both) // 2] if both else ends[len(ends) // 2]]
-        several += [rows[len(rows) // 3][0], 0, self.stem.column["begin_ns"], ends[-1]]
-        return [*several, *(self.stem.moment(share) for share in (0.11, 0.3, 0.52, 0.77, 0.95))]
+        ends = {row[1] for row in rows}
+        # One nanosecond with several events: a command ends, and a collection begins.
+        runs = gc_log.read_gc_runs(self.stem.folder / "gc.bin")
+        several = sorted(ends & {run.begin for run in runs})
+        self.assertTrue(several)
+        found = [several[len(several) // 2], rows[len(rows) // 3][0], 0]
+        found += [self.stem.column["begin_ns"], max(ends)]
+        return [*found, *(self.stem.moment(share) for share in (0.11, 0.3, 0.52, 0.77, 0.95))]
 
     if ALL:
 
