@@ -4,13 +4,15 @@
 
 Both run one drive, one load and one queue depth, with several seeds.  A row has two schemes, each
 simulator's ratio of their rates, and a verdict.  A rate is requests served divided by simulated
-time: MQSim loses requests, so that its mean response time says nothing about its rate.
+time: MQSim loses requests, so that its mean response time says nothing about its rate.  How many
+it lost is printed, as each leaves a place less in its queue for the rest of the run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -76,15 +78,34 @@ MIXED = (
 LOADS = (("random writes", 0, WRITES), ("random, half of them reads", 50, MIXED))
 
 
-def _set(tree: ET.Element, values: dict[str, object]) -> ET.Element:
-    for element in tree.iter():
-        if element.tag in values:
-            element.text = str(values[element.tag])
+@dataclass(frozen=True)
+class Served:
+    """How many requests were, and in which simulated time."""
+
+    requests: int
+    end_us: int
+
+    def lost(self) -> int:
+        return REQUESTS - self.requests
+
+    def rate(self) -> float:
+        """Requests in a second."""
+        return self.requests * 1e6 / self.end_us
+
+
+def with_keys(tree: ET.Element, values: dict[str, object]) -> ET.Element:
+    """The tree, with these values of keys that it must have."""
+    for tag, value in values.items():
+        found = list(tree.iter(tag))
+        if not found:
+            raise UserError(f"MQSim's configuration has no {tag}")
+        for element in found:
+            element.text = str(value)
     return tree
 
 
-def theirs(program: Path, scheme: Scheme, reads: int, seed: int) -> float | None:
-    """MQSim's requests served in a second of simulated time; None: it failed, or lost too many."""
+def theirs(program: Path, scheme: Scheme, reads: int, seed: int) -> Served | None:
+    """What MQSim served; None: it failed, or lost too many."""
     drive = mqsim.Drive(DRIVE, OVERRIDES)
     load = mqsim.Load(scheme.name, 0, REQUESTS, "RANDOM_UNIFORM", reads, True)
     device = {
@@ -98,8 +119,8 @@ def theirs(program: Path, scheme: Scheme, reads: int, seed: int) -> float | None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file, tree in (
-            ("ssd", _set(mqsim.configuration(drive, load), device)),
-            ("load", _set(mqsim.workload(drive, load), {"Seed": seed})),
+            ("ssd", with_keys(mqsim.configuration(drive, load), device)),
+            ("load", with_keys(mqsim.workload(drive, load), {"Seed": seed})),
         ):
             ET.ElementTree(tree).write(folder / f"{file}.xml", "us-ascii", xml_declaration=True)
         done = subprocess.run(
@@ -107,21 +128,29 @@ def theirs(program: Path, scheme: Scheme, reads: int, seed: int) -> float | None
             cwd=folder,
             stdin=subprocess.DEVNULL,  # at its end it waits for a key
             capture_output=True,
+            text=True,
+            errors="replace",
             check=False,
         )
         log = folder / "load.IO_Flow.No_0.log"
-        if done.returncode or not log.is_file():
-            print(f"  {scheme.name}, seed {seed}: MQSim's exit status was {done.returncode}")
+        text = log.read_text(errors="replace") if log.is_file() else ""
+        found = served(done.stdout, text) if not done.returncode else None
+        if not found:
+            print(f"  {scheme.name}, seed {seed}: MQSim ended with {done.returncode}")
+        elif found.lost() > mqsim.LOST:
+            print(f"  {scheme.name}, seed {seed}: MQSim lost {found.lost():,} requests")
             return None
-        return served_rate(log.read_text().splitlines()[1:], scheme.name)
+        return found
 
 
-def served_rate(lines: Sequence[str], name: str) -> float | None:
-    """The rate of a log with a line for each completion; None: too many were lost."""
-    if not lines or not (end_us := lines[-1].split()[:1]) or not end_us[0].isdigit():
-        raise UserError(f"MQSim's log of {name} has no completion in its last line")
-    # Two completions of one nanosecond make one line, which is seen with none of these loads.
-    return len(lines) * 1e6 / int(end_us[0]) if REQUESTS - len(lines) <= mqsim.LOST else None
+def served(said: str, log: str) -> Served | None:
+    """By MQSim's last line, and by the last time of its log; None: there is no such thing."""
+    count = re.search(r"total requests serviced: *(\d+)", said)
+    last = log.splitlines()[-1:] or [""]
+    end_us = last[0].split()[:1]
+    if not count or not end_us or not end_us[0].isdigit() or not int(end_us[0]):
+        return None
+    return Served(int(count[1]), int(end_us[0]))
 
 
 def ours(program: Path, scheme: Scheme, reads: int, seed: int) -> float:
@@ -184,16 +213,21 @@ def compare(peer: Path, seeds: int) -> list[str]:
     rows = []
     for load, reads, schemes in LOADS:
         print(f"\n{load}: requests served in a simulated second, median of the seeds", flush=True)
-        rates: dict[str, tuple[list[float | None], list[float | None]]] = {}
+        rates: dict[str, tuple[list[float | None], list[float]]] = {}
         for scheme in schemes:
-            both: tuple[list[float | None], list[float | None]] = ([], [])
-            for seed in range(1, seeds + 1):
-                both[0].append(theirs(peer, scheme, reads, seed))
-                both[1].append(ours(program, scheme, reads, seed))
-            rates[scheme.name] = both
-            known = [[x for x in side if x is not None] for side in both]
-            shown = [f"{statistics.median(x):,.0f}" if x else "-" for x in known]
-            print(f"  {scheme.name:<28}MQSim {shown[0]:>8}  Scarp {shown[1]:>8}", flush=True)
+            peers = [theirs(peer, scheme, reads, seed) for seed in range(1, seeds + 1)]
+            own = [ours(program, scheme, reads, seed) for seed in range(1, seeds + 1)]
+            rates[scheme.name] = [x and x.rate() for x in peers], own
+            known = [x for x in peers if x]
+            shown, lost = "-", "-"
+            if known:
+                shown = f"{statistics.median(x.rate() for x in known):,.0f}"
+                lost = f"{min(x.lost() for x in known)} to {max(x.lost() for x in known)}"
+            print(
+                f"  {scheme.name:<28}MQSim {shown:>8}, lost {lost:<9}"
+                f"Scarp {statistics.median(own):>8,.0f}",
+                flush=True,
+            )
         for a, b in combinations(schemes, 2):
             mqsims = ratios(rates[a.name][0], rates[b.name][0])
             scarps = ratios(rates[a.name][1], rates[b.name][1])
@@ -207,7 +241,7 @@ def compare(peer: Path, seeds: int) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("peer", metavar="PEER", help="the MQSim program")
-    parser.add_argument("--seeds", type=integer("--seeds", 1, 100), default=SEEDS, metavar="N")
+    parser.add_argument("--seeds", type=integer("--seeds", 2, 100), default=SEEDS, metavar="N")
     arguments = parser.parse_args()
     peer = mqsim.identify(arguments.peer)
     print(f"{DRIVE.name} with {OVERRIDES}")

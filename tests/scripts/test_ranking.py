@@ -1,31 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`make ranking`: the words of a row, and the rate of MQSim's log."""
+"""`make ranking`: the words of a row, and what is read of a run of MQSim."""
 
 from __future__ import annotations
 
 import sys
-import tempfile
 import unittest
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "bench")]
 
-import mqsim  # noqa: E402
-import peer  # noqa: E402
 import ranking  # noqa: E402
-from scarplib.dev import bench_engine  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 
-# In MQSim's place: what it prints and writes of a load of which it lost eight requests, whose mean
-# response time says 3,200 requests a second.
-LOSES = """#!{python}
-print("30% progress", "95% progress", sep="\\n", flush=True)
-print("total requests generated: {generated} total requests serviced: {served}")
-open("load_scenario_1.xml", "w").write(
-    "<R><Host.IO_Flow><Device_Response_Time>10000</Device_Response_Time>"
-    "<IOPS>2500.0</IOPS></Host.IO_Flow><SSD.FTL Total_GC_Executions='0'/></R>")
-"""
 UP, DOWN, MIXED = [1.1, 1.2], [0.9, 0.8], [0.9, 1.1]
 
 
@@ -46,42 +34,26 @@ class Verdicts(unittest.TestCase):
         self.assertRegex(ranking.verdict(left, [1.1, 1.1, 1.1]), "^not comparable: with 2 of ")
 
 
-class Rates(unittest.TestCase):
-    def log(self, lost: int) -> list[str]:
-        return [f"{n}\t5\t5" for n in range(1, ranking.REQUESTS - lost + 1)]
+class MqsimRuns(unittest.TestCase):
+    LOG = "SimulationTime(us)\tReponseTime(us)\tEndToEndDelay(us)\n7\t5\t5\n2000000\t5\t5\n"
+
+    def said(self, served: int) -> str:
+        return f"Flow 0 - total requests generated: 15000 total requests serviced:{served}\n"
 
     def test_requests_served_in_simulated_time(self) -> None:
-        # One completion each microsecond.
-        self.assertEqual(ranking.served_rate(self.log(0), "x"), 1e6)
-        self.assertEqual(ranking.served_rate(self.log(mqsim.LOST), "x"), 1e6)
+        found = ranking.served(self.said(ranking.REQUESTS - 3), self.LOG)
+        assert found
+        self.assertEqual(found.lost(), 3)
+        self.assertEqual(found.rate(), (ranking.REQUESTS - 3) / 2)
 
-    def test_too_many_lost(self) -> None:
-        self.assertIsNone(ranking.served_rate(self.log(mqsim.LOST + 1), "x"))
+    def test_a_run_that_says_nothing(self) -> None:
+        for log in ("", self.LOG.splitlines()[0], self.LOG + "cut of", self.LOG + "0\t5\t5"):
+            self.assertIsNone(ranking.served(self.said(9), log))
+        self.assertIsNone(ranking.served("nothing", self.LOG))
 
-    def test_a_log_that_says_nothing(self) -> None:
-        for lines in ([], ["cut of"], [""]):
-            with self.assertRaisesRegex(UserError, "MQSim's log of x"):
-                ranking.served_rate(lines, "x")
-
-
-class Bench(unittest.TestCase):
-    def test_a_rate_is_of_requests_served(self) -> None:
-        load = next(one for one in mqsim.LOADS if one.name == "random-read")
-        served = load.requests - 8
-        with tempfile.TemporaryDirectory() as name:
-            program = Path(name) / "mqsim"
-            program.write_text(
-                LOSES.format(python=sys.executable, generated=load.requests, served=served)
-            )
-            program.chmod(0o755)
-            drive = mqsim.Drive(bench_engine.DRIVE, peer.OVERRIDES)
-            sample = mqsim.run(program, drive, load, Path(name))
-        self.assertAlmostEqual(sample.iops, 2500 * served / load.requests)
-
-
-class Schemes(unittest.TestCase):
-    def test_mqsims_set_of_a_plane(self) -> None:
-        self.assertEqual(ranking.RGA, 9)
+    def test_a_key_that_mqsim_has_not(self) -> None:
+        with self.assertRaisesRegex(UserError, "MQSim's configuration has no Seeds"):
+            ranking.with_keys(ET.Element("Seed"), {"Seeds": 1})
 
 
 if __name__ == "__main__":
