@@ -217,7 +217,7 @@ def compare(peer: Path, seeds: int) -> list[str]:
         for scheme in schemes:
             peers = [theirs(peer, scheme, reads, seed) for seed in range(1, seeds + 1)]
             own = [ours(program, scheme, reads, seed) for seed in range(1, seeds + 1)]
-            rates[scheme.name] = [x and x.rate() for x in peers], own
+            rates[scheme.name] = [x.rate() if x else None for x in peers], own
             known = [x for x in peers if x]
             shown, lost = "-", "-"
             if known:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -11,9 +12,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "bench")]
 
+import mqsim  # noqa: E402
+import peer  # noqa: E402
 import ranking  # noqa: E402
+from scarplib.dev import bench_engine  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
 
+# In MQSim's place: what it prints and writes of a load of which it lost eight requests, whose mean
+# response time says 3,200 requests a second.
+LOSES = """#!{python}
+print("30% progress", "95% progress", sep="\\n", flush=True)
+print("total requests generated: {generated} total requests serviced: {served}")
+open("load_scenario_1.xml", "w").write(
+    "<R><Host.IO_Flow><Device_Response_Time>10000</Device_Response_Time>"
+    "<IOPS>2500.0</IOPS></Host.IO_Flow><SSD.FTL Total_GC_Executions='0'/></R>")
+"""
 UP, DOWN, MIXED = [1.1, 1.2], [0.9, 0.8], [0.9, 1.1]
 
 
@@ -54,6 +67,21 @@ class MqsimRuns(unittest.TestCase):
     def test_a_key_that_mqsim_has_not(self) -> None:
         with self.assertRaisesRegex(UserError, "MQSim's configuration has no Seeds"):
             ranking.with_keys(ET.Element("Seed"), {"Seeds": 1})
+
+
+class Bench(unittest.TestCase):
+    def test_a_rate_is_of_requests_served(self) -> None:
+        load = next(one for one in mqsim.LOADS if one.name == "random-read")
+        served = load.requests - 8
+        with tempfile.TemporaryDirectory() as name:
+            program = Path(name) / "mqsim"
+            program.write_text(
+                LOSES.format(python=sys.executable, generated=load.requests, served=served)
+            )
+            program.chmod(0o755)
+            drive = mqsim.Drive(bench_engine.DRIVE, peer.OVERRIDES)
+            sample = mqsim.run(program, drive, load, Path(name))
+        self.assertAlmostEqual(sample.iops, 2500 * served / load.requests)
 
 
 if __name__ == "__main__":
