@@ -85,7 +85,8 @@ def _by_workload(paper: spec.Paper, main: Results, closed: Results) -> list[str]
              *(main.change("gc-par", "baseline", key(k), [p]).text(digits=0)
                for k in ("sibling_read_ns", "affected_read_ns", "affected_write_ns", "read_ns",
                          "write_ns")),
-             closed.change("gc-par", "baseline", key("requests_per_s"), [p]).text())
+             closed.change("gc-par", "baseline", key("requests_per_s"), [p]).text()
+             if p in closed.points else "–")
         )  # fmt: skip
     return table(
         ("workload", "affected: paper, here", "of all: affected reads", "utilisation",
