@@ -38,6 +38,9 @@ NvmeNamespace *flash_admin_ns(NvmeCtrl *n, uint32_t nsid, uint16_t *status)
 
 static bool has_flash(NvmeCtrl *n)
 {
+    if (nvme_flash_of_subsys(n->subsys)) {
+        return true;
+    }
     for (int i = 1; i <= NVME_MAX_NAMESPACES; i++) {
         NvmeNamespace *ns = nvme_reachable_ns(n, i);
 
@@ -62,9 +65,11 @@ static void announce(NvmeCtrl *n, uint8_t opcode, uint16_t oacs,
 
 void nvme_flash_ctrl_started(NvmeCtrl *n)
 {
-    bool served = has_flash(n), whole = flash_of_subsys(n->subsys);
+    bool served = has_flash(n), whole = nvme_flash_of_subsys(n->subsys);
 
     announce(n, ADM_SELF_TEST, OACS_SELF_TEST, 0, served);
+    announce(n, NVME_ADM_CMD_NS_MANAGEMENT, NVME_OACS_NMS,
+             NVME_CMD_EFF_NCC | NVME_CMD_EFF_NIC, flash_ns_managed(n));
     announce(n, ADM_LBA_STATUS, OACS_LBA_STATUS, 0, served);
     /* SANICAP announces it */
     announce(n, ADM_SANITIZE, 0, NVME_CMD_EFF_LBCC, whole);
@@ -172,7 +177,7 @@ GByteArray *flash_log_page(const void *page, size_t bytes)
 static GByteArray *log_page(NvmeCtrl *n, uint8_t lid, bool captures,
                             uint64_t off)
 {
-    NvmeFlash *whole = flash_of_subsys(n->subsys);
+    NvmeFlash *whole = nvme_flash_of_subsys(n->subsys);
 
     switch (lid) {
     case FLASH_LOG_SELF_TEST:

@@ -28,6 +28,7 @@ typedef enum {
     SELF_TEST_PASSED = 0x0,
     SELF_TEST_ABORTED = 0x1,     /* by a Device Self-test command */
     SELF_TEST_RESET = 0x2,       /* by a reset of the controller */
+    SELF_TEST_NS_REMOVED = 0x3,  /* a namespace was deleted */
     SELF_TEST_FORMATTED = 0x4,   /* by a Format */
     SELF_TEST_FAILED = 0x7,      /* a segment, which is named, failed */
     SELF_TEST_SANITIZED = 0x9,   /* by a Sanitize */
@@ -76,11 +77,7 @@ GByteArray *flash_lba_status_log(void);
 
 /* ---- flash-sanitize.c ---------------------------------------------------- */
 
-/*
- * Returns the flash that has all namespaces of the subsystem and no others, or
- * NULL: only such a flash can be sanitized.
- */
-NvmeFlash *flash_of_subsys(NvmeSubsystem *subsys);
+/* Only a flash that is nvme_flash_of_subsys() can be sanitized. */
 uint16_t flash_sanitize_command(NvmeCtrl *n, uint32_t cdw10);
 /* Returns log page 81h. */
 GByteArray *flash_sanitize_log(NvmeFlash *flash);
@@ -97,6 +94,7 @@ enum {
 typedef enum {
     EVENT_TIMESTAMP = 0x03,
     EVENT_STARTED = 0x04,
+    EVENT_NAMESPACE = 0x06,
     EVENT_FORMAT = 0x07,
     EVENT_FORMATTED = 0x08,
     EVENT_SANITIZE = 0x09,
@@ -111,6 +109,8 @@ void flash_event(NvmeCtrl *n, FlashEvent type, const void *data,
 void flash_event_started(NvmeCtrl *n);
 /* Adds the event that the host has set the timestamp, which was `before`. */
 void flash_event_timestamp(NvmeCtrl *n, uint64_t before);
+/* Adds the event that a host has created or deleted ns; `select`: which. */
+void flash_event_ns(NvmeCtrl *n, uint8_t select, NvmeNamespace *ns);
 /* Add the events that a Format of ns begins, and that it ends. */
 void flash_event_formats(NvmeCtrl *n, NvmeNamespace *ns, uint32_t cdw10);
 void flash_event_formatted(NvmeCtrl *n, NvmeNamespace *ns, uint16_t status);

@@ -241,7 +241,7 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     FlashCmd *cmd = get_cmd(flash);
 
     assert(io->op == NVME_NS_IO_FLUSH ||
-           (io->offset >= 0 && io->bytes <= ns->size - io->offset));
+           (io->offset >= 0 && io->bytes <= ns->flash_bytes - io->offset));
 
     acb->flash = flash;
     acb->cmd = cmd;
@@ -286,9 +286,9 @@ static bool flash_is_allocated(NvmeNamespace *ns, int64_t offset,
     return mapped;
 }
 
-static bool flash_virtual_queues(NvmeNamespace *ns)
+bool nvme_flash_virtual_queues(NvmeFlash *flash)
 {
-    return ns->flash->virtual_queues;
+    return flash->virtual_queues;
 }
 
 static void flash_release(NvmeNamespace *ns, uint64_t *held)
@@ -299,7 +299,6 @@ static void flash_release(NvmeNamespace *ns, uint64_t *held)
 const NvmeNsOps nvme_flash_ns_ops = {
     .submit = flash_submit,
     .is_allocated = flash_is_allocated,
-    .virtual_queues = flash_virtual_queues,
     .release = flash_release,
 };
 

@@ -2,9 +2,10 @@
  * Scarp: the persistent event log (page 0Dh)
  *
  * A subsystem keeps its latest events: starts of controllers, timestamps that
- * hosts set, Formats, Sanitizes, and captured telemetry. Resets and power cuts
- * leave them, as they leave QEMU's memory. A host first establishes a context,
- * which is a copy of the log, and then reads the copy piece by piece.
+ * hosts set, namespaces that hosts create and delete, Formats, Sanitizes, and
+ * captured telemetry. Resets and power cuts leave them, as they leave QEMU's
+ * memory. A host first establishes a context, which is a copy of the log, and
+ * then reads the copy piece by piece.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -69,8 +70,12 @@ static uint64_t powered_ms(const NvmeCtrl *n)
 /* Returns the power cycles that SMART tells, in little endian. */
 static uint64_t cycles(NvmeCtrl *n)
 {
+    NvmeFlash *whole = nvme_flash_of_subsys(n->subsys);
     NvmeSmartLog smart = { 0 };
 
+    if (whole) {
+        flash_power_smart(whole, &smart);
+    }
     for (int i = 1; i <= NVME_MAX_NAMESPACES; i++) {
         NvmeNamespace *ns = nvme_reachable_ns(n, i);
 
@@ -133,6 +138,37 @@ void flash_event_timestamp(NvmeCtrl *n, uint64_t before)
     flash_event(n, EVENT_TIMESTAMP, data, sizeof(data));
 }
 
+void flash_event_ns(NvmeCtrl *n, uint8_t select, NvmeNamespace *ns)
+{
+    struct QEMU_PACKED {
+        uint32_t cdw10;
+        uint8_t rsvd4[4];
+        uint64_t nsze;
+        uint8_t rsvd16[8];
+        uint64_t ncap;
+        uint8_t flbas;
+        uint8_t dps;
+        uint8_t nmic;
+        uint8_t rsvd35;
+        uint32_t ana_group;
+        uint16_t nvm_set;
+        uint8_t rsvd42[2];
+        uint32_t nsid;
+    } data = {
+        .cdw10 = cpu_to_le32(select),
+        .nsid = cpu_to_le32(ns->params.nsid),
+    };
+
+    QEMU_BUILD_BUG_ON(sizeof(data) != 48);
+    if (select == NVME_NS_MANAGEMENT_CREATE) {
+        data.nsze = ns->id_ns.nsze;
+        data.ncap = ns->id_ns.ncap;
+        data.flbas = ns->id_ns.flbas;
+        data.nmic = ns->id_ns.nmic;
+    }
+    flash_event(n, EVENT_NAMESPACE, &data, sizeof(data));
+}
+
 void flash_event_formats(NvmeCtrl *n, NvmeNamespace *ns, uint32_t cdw10)
 {
     struct QEMU_PACKED {
@@ -169,8 +205,8 @@ void flash_event_formatted(NvmeCtrl *n, NvmeNamespace *ns, uint16_t status)
 static GByteArray *copy_log(NvmeCtrl *n)
 {
     static const FlashEvent types[] = {
-        EVENT_TIMESTAMP, EVENT_STARTED, EVENT_FORMAT, EVENT_FORMATTED,
-        EVENT_SANITIZE, EVENT_SANITIZED, EVENT_TELEMETRY,
+        EVENT_TIMESTAMP, EVENT_STARTED, EVENT_NAMESPACE, EVENT_FORMAT,
+        EVENT_FORMATTED, EVENT_SANITIZE, EVENT_SANITIZED, EVENT_TELEMETRY,
     };
     const NvmeFlashEvents *events = n->subsys->events;
     GByteArray *log = g_byte_array_new();

@@ -39,8 +39,8 @@ static void say_firmware(NvmeSubsystem *subsys)
 
 void flash_health_say_firmware(NvmeFlash *flash)
 {
-    for (GSList *item = flash->namespaces; item; item = item->next) {
-        say_firmware(((NvmeNamespace *)item->data)->subsys);
+    for (GSList *item = flash->subsystems; item; item = item->next) {
+        say_firmware(item->data);
     }
 }
 
@@ -65,6 +65,7 @@ void nvme_flash_identify(NvmeNamespace *ns)
     id->mc = 0;
     id->dpc = 0;
 
+    stq_le_p(id->nvmcap, ns->flash_bytes);
     id->npwg = zeroes_based(ns, unit);
     id->npwa = id->npwg;
     /*
@@ -116,7 +117,8 @@ static bool heat_of(NvmeFlash *flash, ScarpHeat *heat)
  */
 static uint32_t composite_millikelvin(NvmeCtrl *n)
 {
-    uint32_t warmest = 0;
+    NvmeFlash *whole = nvme_flash_of_subsys(n->subsys);
+    uint32_t warmest = whole ? whole->millikelvin : 0;
 
     for (uint32_t nsid = 1; nsid <= NVME_MAX_NAMESPACES; nsid++) {
         NvmeNamespace *ns = nvme_ns(n, nsid);
@@ -152,11 +154,9 @@ static void set_temperature(NvmeCtrl *n)
 static void flash_is_warm(NvmeFlash *flash, uint32_t millikelvin)
 {
     flash->millikelvin = millikelvin;
-    for (GSList *item = flash->namespaces; item; item = item->next) {
-        NvmeSubsystem *subsys = ((NvmeNamespace *)item->data)->subsys;
-
+    for (GSList *item = flash->subsystems; item; item = item->next) {
         for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
-            NvmeCtrl *n = nvme_subsys_ctrl(subsys, i);
+            NvmeCtrl *n = nvme_subsys_ctrl(item->data, i);
 
             if (n) {
                 set_temperature(n);
@@ -167,12 +167,12 @@ static void flash_is_warm(NvmeFlash *flash, uint32_t millikelvin)
 
 void nvme_flash_temperature(NvmeCtrl *n)
 {
-    for (uint32_t nsid = 1; nsid <= NVME_MAX_NAMESPACES; nsid++) {
-        NvmeNamespace *ns = nvme_ns(n, nsid);
+    for (uint32_t i = 0; i <= NVME_MAX_NAMESPACES; i++) {
+        NvmeFlash *flash = nvme_flash_at(n->subsys, i);
         ScarpHeat heat;
 
-        if (ns && ns->flash && heat_of(ns->flash, &heat)) {
-            flash_is_warm(ns->flash, flash_millikelvin(heat.millicelsius));
+        if (flash && heat_of(flash, &heat)) {
+            flash_is_warm(flash, flash_millikelvin(heat.millicelsius));
         }
     }
 }
@@ -202,10 +202,12 @@ static void say_thresholds(NvmeCtrl *n)
     bool warms = false;
     ScarpHeat heat;
 
-    for (uint32_t nsid = 1; nsid <= NVME_MAX_NAMESPACES; nsid++) {
-        NvmeNamespace *ns = nvme_reachable_ns(n, nsid);
+    for (uint32_t i = 0; i <= NVME_MAX_NAMESPACES; i++) {
+        NvmeNamespace *ns = nvme_reachable_ns(n, i);
+        NvmeFlash *flash = i ? (ns ? ns->flash : NULL)
+                             : nvme_flash_of_subsys(n->subsys);
 
-        if (ns && ns->flash && heat_of(ns->flash, &heat)) {
+        if (flash && heat_of(flash, &heat)) {
             warms = true;
             light = lower(light, heat.light_celsius);
             heavy = lower(heavy, heat.heavy_celsius);
@@ -313,10 +315,9 @@ void flash_health_look(NvmeFlash *flash)
     if (flash_port_spare_percent(flash->port) >= SPARE_THRESHOLD_PERCENT) {
         return;
     }
-    for (GSList *item = flash->namespaces; item; item = item->next) {
-        NvmeSubsystem *subsys = ((NvmeNamespace *)item->data)->subsys;
+    for (GSList *item = flash->subsystems; item; item = item->next) {
+        NvmeSubsystem *subsys = item->data;
 
-        /* a subsystem is warned once, even with two namespaces on this flash */
         if (!g_slist_find(flash->spare_warned, subsys) &&
             nvme_subsys_smart_event(subsys, NVME_SMART_SPARE)) {
             flash->spare_warned = g_slist_prepend(flash->spare_warned, subsys);

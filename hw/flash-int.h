@@ -151,9 +151,9 @@ struct NvmeFlash {
     int64_t busy_from_ns;   /* when in_flight became more than 0 */
     uint64_t busy_ns;       /* sum of the earlier busy times */
     GSList *namespaces;     /* namespaces on the flash, the last one first */
+    GSList *subsystems;     /* that have or had a namespace on the flash */
     GSList *spare_warned;   /* subsystems that were warned of little spare */
     uint32_t millikelvin;   /* told to controllers; 0: no group heat */
-    uint64_t ns_bytes;      /* bytes of the flash that namespaces have */
     /* endurance group of the last namespace, for comparison */
     const NvmeEnduranceGroup *endgrp;
     bool fdp;               /* endgrp has FDP: all namespaces are in it */
@@ -317,6 +317,17 @@ void flash_health_look(NvmeFlash *flash);
 void flash_health_say_firmware(NvmeFlash *flash);
 /* Sets the temperatures of Identify Controller, and the controller's own. */
 void flash_health_ctrl_started(NvmeCtrl *n);
+
+/* ---- Functions of flash-namespaces.c ------------------------------------- */
+/* Returns the bytes of the flash that no namespace has. */
+uint64_t flash_ns_left(const NvmeFlash *flash);
+/*
+ * Gives ns a range of `bytes` bytes, which are whole mapping units. Returns
+ * false if so many are not free in one piece.
+ */
+bool flash_ns_add(NvmeNamespace *ns, uint64_t bytes);
+/* True when a host may create and delete the namespaces of n's subsystem. */
+bool flash_ns_managed(NvmeCtrl *n);
 
 /* ---- Functions of flash-fdp.c -------------------------------------------- */
 bool flash_fdp_attach(NvmeNamespace *ns, Error **errp);

@@ -2,7 +2,7 @@
  * Scarp: the flash's power fails, and comes back at once
  *
  * A power cut (QMP, a vendor command) names a flash. The named flash loses its
- * power, and so does every controller of each subsystem that has a namespace on
+ * power, and so does every controller of each subsystem that has namespaces on
  * it: a subsystem is one drive. Controllers are reset first, which cancels all
  * commands of the host. Then the engine is told, and forgets its commands. A
  * second flash of such a subsystem keeps its power.
@@ -38,34 +38,10 @@ bool nvme_flash_takes_block(NvmeFlash *flash, uint32_t bytes)
            bytes <= scarp_drive_unit_bytes(flash->drive);
 }
 
-/*
- * Returns the next subsystem that has a namespace on the flash, each subsystem
- * once, and moves *item behind that namespace. NULL: no subsystem is left.
- */
-static NvmeSubsystem *next_subsys(NvmeFlash *flash, GSList **item)
-{
-    while (*item) {
-        GSList *this = *item, *before = flash->namespaces;
-        NvmeSubsystem *subsys = ((NvmeNamespace *)this->data)->subsys;
-
-        *item = this->next;
-        while (((NvmeNamespace *)before->data)->subsys != subsys) {
-            before = before->next;
-        }
-        if (before == this) {
-            return subsys;
-        }
-    }
-    return NULL;
-}
-
 static void tell(NvmeFlash *flash)
 {
-    GSList *item = flash->namespaces;
-    NvmeSubsystem *subsys;
-
-    while ((subsys = next_subsys(flash, &item))) {
-        nvme_subsys_flash_changed(subsys);
+    for (GSList *item = flash->subsystems; item; item = item->next) {
+        nvme_subsys_flash_changed(item->data);
     }
 }
 
@@ -106,12 +82,9 @@ bool flash_power_check(NvmeFlash *flash, Error **errp)
 /* True when a host uses the flash through a controller other than `self`. */
 static bool others_run(NvmeFlash *flash, NvmeCtrl *self)
 {
-    GSList *item = flash->namespaces;
-    NvmeSubsystem *subsys;
-
-    while ((subsys = next_subsys(flash, &item))) {
+    for (GSList *item = flash->subsystems; item; item = item->next) {
         for (int i = 0; i < NVME_MAX_CONTROLLERS; i++) {
-            NvmeCtrl *n = nvme_subsys_ctrl(subsys, i);
+            NvmeCtrl *n = nvme_subsys_ctrl(item->data, i);
             uint32_t cc = n ? ldl_le_p(&n->bar.cc) : 0;
 
             if (n != self && NVME_CC_EN(cc) && !NVME_CC_SHN(cc)) {
@@ -227,15 +200,12 @@ static void cut_engine(NvmeFlash *flash)
 
 static void cut(NvmeFlash *flash)
 {
-    GSList *item = flash->namespaces;
-    NvmeSubsystem *subsys;
-
     flash->power.cycles++;
     flash->power.unsafe_shutdowns += !flash->power.rests;
     rest_no_more(flash);
     flash->power.ready = false;
-    while ((subsys = next_subsys(flash, &item))) {
-        nvme_subsys_lose_power(subsys);
+    for (GSList *item = flash->subsystems; item; item = item->next) {
+        nvme_subsys_lose_power(item->data);
     }
     cut_engine(flash);
     g_clear_pointer(&flash->spare_warned, g_slist_free);

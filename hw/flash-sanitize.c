@@ -40,32 +40,6 @@ typedef struct QEMU_PACKED {
 
 QEMU_BUILD_BUG_ON(sizeof(Log) != 512);
 
-NvmeFlash *flash_of_subsys(NvmeSubsystem *subsys)
-{
-    NvmeFlash *flash = NULL;
-
-    for (int i = 1; i <= NVME_MAX_NAMESPACES; i++) {
-        NvmeNamespace *ns = nvme_subsys_ns(subsys, i);
-
-        if (ns && (!ns->flash || (flash && ns->flash != flash))) {
-            return NULL;
-        }
-        flash = ns ? ns->flash : flash;
-    }
-    for (GSList *item = flash ? flash->namespaces : NULL; item;
-         item = item->next) {
-        if (((NvmeNamespace *)item->data)->subsys != subsys) {
-            return NULL;
-        }
-    }
-    return flash;
-}
-
-static NvmeSubsystem *subsys_of(NvmeFlash *flash)
-{
-    return ((NvmeNamespace *)flash->namespaces->data)->subsys;
-}
-
 /* ---- The command --------------------------------------------------------- */
 
 /* Returns why a Sanitize cannot begin, or NVME_SUCCESS. */
@@ -111,7 +85,7 @@ static void begin(NvmeFlash *flash, NvmeCtrl *asker, uint32_t cdw10)
 
 uint16_t flash_sanitize_command(NvmeCtrl *n, uint32_t cdw10)
 {
-    NvmeFlash *flash = flash_of_subsys(n->subsys);
+    NvmeFlash *flash = nvme_flash_of_subsys(n->subsys);
     uint16_t status;
 
     switch (cdw10 & 7) {
@@ -177,7 +151,7 @@ static void empty(NvmeSubsystem *subsys)
 
 static void finish(NvmeFlash *flash)
 {
-    NvmeSubsystem *subsys = subsys_of(flash);
+    NvmeSubsystem *subsys = flash->subsystems->data;
     NvmeCtrl *asker = nvme_subsys_ctrl(subsys, flash->sanitize.asker);
 
     flash->sanitize.runs = false;

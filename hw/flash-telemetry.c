@@ -50,19 +50,19 @@ static char *statistics(NvmeCtrl *n)
     g_autoptr(GPtrArray) seen = g_ptr_array_new();
     GString *text = g_string_new("[");
 
-    for (int i = 1; i <= NVME_MAX_NAMESPACES; i++) {
-        NvmeNamespace *ns = nvme_subsys_ns(n->subsys, i);
+    for (int i = 0; i <= NVME_MAX_NAMESPACES; i++) {
+        NvmeFlash *flash = nvme_flash_at(n->subsys, i);
         g_autofree char *json = NULL;
 
-        if (!ns || !ns->flash || g_ptr_array_find(seen, ns->flash, NULL)) {
+        if (!flash || g_ptr_array_find(seen, flash, NULL)) {
             continue;
         }
-        nvme_flash_lock(ns->flash);
-        json = scarp_stats_json(ns->flash->drive);
-        nvme_flash_unlock(ns->flash);
+        nvme_flash_lock(flash);
+        json = scarp_stats_json(flash->drive);
+        nvme_flash_unlock(flash);
         g_string_append_printf(text, "%s%s", seen->len ? ",\n" : "",
                                g_strchomp(json));
-        g_ptr_array_add(seen, ns->flash);
+        g_ptr_array_add(seen, flash);
     }
     g_string_append(text, "]\n");
     return g_string_free(text, false);

@@ -86,7 +86,7 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
 
     capacity = scarp_drive_logical_bytes(flash->drive);
     unit = scarp_drive_unit_bytes(flash->drive);
-    left = capacity - flash->ns_bytes;
+    left = flash_ns_left(flash);
     if (!size) {
         size = left;
     }
@@ -95,7 +95,7 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
                    capacity);
         return false;
     }
-    if (size % unit) {
+    if (size % unit && !ns->created) {
         error_setg(errp, "size: %" PRIu64 " is not a multiple of the flash's "
                    "mapping unit, %" PRIu64 " bytes", size, unit);
         return false;
@@ -136,15 +136,12 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp)
     }
 
     ns->ops = &nvme_flash_ns_ops;
-    ns->flash_offset = flash->ns_bytes;
-    flash->ns_bytes += size;
-    flash->namespaces = g_slist_prepend(flash->namespaces, ns);
+    if (!flash_ns_add(ns, ROUND_UP(size, unit))) {
+        error_setg(errp, "size: %" PRIu64 " bytes of the flash are free, but "
+                   "not in one piece", size);
+        return false;
+    }
     return true;
-}
-
-void nvme_flash_detach_ns(NvmeNamespace *ns)
-{
-    ns->flash->namespaces = g_slist_remove(ns->flash->namespaces, ns);
 }
 
 size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
@@ -718,8 +715,8 @@ static void nvme_flash_unrealize(DeviceState *dev)
     flash_port_free(flash->port);
     scarp_drive_free(flash->drive);
     flash->drive = NULL;
-    g_slist_free(flash->namespaces);
-    flash->namespaces = NULL;
+    g_clear_pointer(&flash->namespaces, g_slist_free);
+    g_clear_pointer(&flash->subsystems, g_slist_free);
     g_clear_pointer(&flash->spare_warned, g_slist_free);
 }
 

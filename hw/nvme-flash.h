@@ -14,6 +14,7 @@ typedef struct NvmeFlash NvmeFlash;
 typedef struct NvmeCtrl NvmeCtrl;
 typedef struct NvmeFlashCtrl NvmeFlashCtrl;
 typedef struct NvmeFlashEvents NvmeFlashEvents;
+typedef struct NvmeIdNs NvmeIdNs;
 typedef struct NvmeNamespace NvmeNamespace;
 typedef struct NvmeRequest NvmeRequest;
 typedef struct NvmeSmartLog NvmeSmartLog;
@@ -63,12 +64,35 @@ enum {
 };
 
 /*
- * Gives ns the next range of the flash (params.size bytes, or all that is
- * left), and a block backend of that size, through which no data passes.
+ * Gives ns a range of the flash (params.size bytes, or all that is left), and a
+ * block backend of that size, through which no data passes.
  */
 bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp);
-/* Removes ns. Its range of the flash stays in use and keeps its contents. */
+/* Removes ns. Another namespace may get its range, which keeps its contents. */
 void nvme_flash_detach_ns(NvmeNamespace *ns);
+/*
+ * Returns the flash that all namespaces of the subsystem are on, if it has no
+ * namespaces of other subsystems; also when no namespace is left. NULL: none.
+ */
+NvmeFlash *nvme_flash_of_subsys(NvmeSubsystem *subsys);
+
+/*
+ * Namespace Management (flash-namespaces.c), which nvme_flash_ctrl_started()
+ * announces. hw/nvme carries out a deletion: it calls nvme_flash_ns_leaves()
+ * when the deletion begins, and nvme_flash_ns_deleted() when it ends.
+ */
+void nvme_flash_ns_leaves(NvmeNamespace *ns);
+void nvme_flash_ns_deleted(NvmeCtrl *n, NvmeNamespace *ns);
+/*
+ * Creates a namespace as asked, attached to no controller, and sets *nsid.
+ * Returns the status of the command.
+ */
+uint16_t nvme_flash_create_ns(NvmeCtrl *n, uint8_t csi, const NvmeIdNs *asked,
+                              uint32_t *nsid);
+/* Sets TNVMCAP and UNVMCAP of Identify Controller. */
+void nvme_flash_say_capacity(NvmeCtrl *n);
+/* Fills what all namespaces that a host may create have in common. */
+void nvme_flash_identify_common(NvmeCtrl *n, NvmeIdNs *id);
 
 /*
  * Fills the Identify data of ns for its present LBA format. Its field NPWG
@@ -199,6 +223,8 @@ uint16_t nvme_flash_get_log(NvmeCtrl *n, NvmeRequest *req, uint8_t lid,
 /* True for an admin command that is allowed while a Sanitize runs. */
 bool nvme_sanitize_allows(uint8_t opcode, uint32_t cdw10);
 
+/* True when controllers are to serve their queues on the virtual clock. */
+bool nvme_flash_virtual_queues(NvmeFlash *flash);
 /*
  * True when the flash runs on the host's clock, not on QEMU's virtual clock.
  * Its commands then carry an NvmeFlashStamp.

@@ -75,6 +75,7 @@ def admin_words(draw: random.Random, opcode: int) -> Words:
         0x08: lambda: (bits(draw, 2) | draw.choice((0, 7, 0xFFFF)) << 16,),
         0x09: lambda: (draw.randrange(0x20) | bits(draw, 1) << 31, value(draw), value(draw)),
         0x0A: lambda: (draw.randrange(0x20) | draw.randrange(8) << 8, value(draw)),
+        0x0D: lambda: (draw.choice((0, 0, 1, 1, 2)), draw.choice((0, 0, 2 << 24))),
         0x15: lambda: (draw.choice((0, 0, 1, 1, 2)),),
         0x19: lambda: (number(draw), bits(draw, 8) | bits(draw, 2) << 8, number(draw)),
         0x1A: lambda: (number(draw), bits(draw, 2) | bits(draw, 2) << 8, number(draw)),

@@ -777,6 +777,14 @@ MEASURED = "scarp probe on the kernel's devices, measured to the end"
 # As long as is asked for: only where it is named (`make test-array-kills`).
 KILLS = "the SSD array's server killed at random moments"
 
+
+def namespaces() -> Outcome:
+    """A drive is divided anew by nvme-cli."""
+    drives = [vm.FlashDrive(description=DEVICE, age=900)]
+    task = "sh /scarp/namespaces.sh\n"
+    return _plain_ktap(_run("namespaces", task, drives=drives, cpu_limit=400))
+
+
 TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     # First, as it takes longest, mostly waiting for the host's clock.
     (MEASURED, lambda: probed_devices(measured=True)),
@@ -788,6 +796,7 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("kselftest on drives in use: skipped", in_use),
     ("what a drive says of itself, and reads that are wanted soon", device),
     ("self-test, allocated ranges, Sanitize, telemetry, persistent events", media),
+    ("namespaces are deleted, created, attached and detached", namespaces),
     ("the power fails under the kernel", power),
     ("the power fails under the kernel, on the host's clock", lambda: power("realtime")),
     *probes.TESTS,

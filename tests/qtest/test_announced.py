@@ -236,6 +236,20 @@ class Announced(DriveTest):
         self.assertFalse(effects[NAMESPACE_MANAGEMENT])
         self.finish(self.ran)
 
+    def test_namespaces_without_placement(self) -> None:
+        """Bit 3 of OACS: a subsystem without FDP that is one drive may be divided anew."""
+        self.finish(self.ran)
+        self.ran, self.ctrl, self.ns = self.drive()
+        self.said = self.ctrl.identify(1)
+        self.assertTrue(self.number(256, 2) >> 3 & 1)
+        self.assertTrue(self.effects()[NAMESPACE_MANAGEMENT] & SUPPORTED)
+        self.assertGreater(self.number(280, 16), 0)
+        self.assertEqual(self.number(296, 16), 0)
+        self.assertEqual(self.ctrl.command(NAMESPACE_MANAGEMENT, 1, cdw=(1,)).status, Status.OK)
+        self.said = self.ctrl.identify(1)
+        self.assertEqual(self.number(280, 16), self.number(296, 16))
+        self.finish(self.ran)
+
 
 class Group(DriveTest):
     def test_health_and_units(self) -> None:
