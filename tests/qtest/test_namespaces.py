@@ -7,6 +7,7 @@ import random
 import struct
 from typing import NamedTuple
 
+from fixture import ALL as ALL_TESTS
 from fixture import KIB, MIB, DriveTest, controller, flash, namespace, pattern
 from machine import Machine
 from nvme import PAGE, SECTOR, Admin, Controller, Namespace, Op, Status
@@ -221,6 +222,50 @@ class Namespaces(DriveTest):
         self.assertEqual((listed(ctrl, ACTIVE), listed(ctrl, ALLOCATED)), ([3], [1, 2, 3]))
         self.assertEqual(delete(ctrl, ALL), Status.OK)
         self.assertEqual(capacity(ctrl).total, capacity(ctrl).unallocated)
+        self.finish(machine)
+
+    def test_interrupted_at_any_moment(self) -> None:
+        """By an Abort, a reset or a power cut, with commands before it: it is there, or gone."""
+        machine, ctrl = self.one_drive(CUTS)
+        draw = random.Random(5)
+        gone, turns = 0, 36 if ALL_TESTS else 12
+        for turn in range(turns):
+            queue = ctrl.create_queue()
+            first, second = Namespace(queue, 1), Namespace(queue, 2)
+            first.write(0, pattern(turn, 64 * KIB))
+            _, prp = first.buffer(64 * KIB)
+            for _ in range(draw.randrange(4)):
+                for ns in (first, second):
+                    ns.start(draw.choice((Op.READ, Op.WRITE)), 0, 64 * KIB, prp)
+            queue.submit(Op.FLUSH, ALL)
+            nsid = draw.choice((1, 1, ALL))
+            cid = ctrl.admin.submit(Admin.NAMESPACE, nsid, cdw=(DELETE,))
+            machine.step(draw.choice((1, 1000, 100_000, 3_000_000, 10_000_000, 30_000_000)))
+            if turn % 3 == 0:
+                ctrl.admin.submit(Admin.ABORT, cdw=(cid << 16,))
+                self.assertIn(ctrl.admin.wait(cid).status, (Status.OK, Status.ABORT_REQUESTED))
+                ctrl.disable()
+                ctrl.enable()
+            elif turn % 3 == 1:
+                ctrl.disable()
+                ctrl.enable()
+            else:
+                cut(machine, ctrl)
+            there = listed(ctrl, ALLOCATED)
+            gone += 1 not in there
+            self.assertLessEqual(set(there), {1, 2})
+            self.assertEqual(set(listed(ctrl, ACTIVE)) & {1}, set())
+            self.assertEqual(delete(ctrl, ALL), Status.OK)
+            self.assertEqual(*capacity(ctrl))
+            for size in (MIB, 2 * MIB):
+                status, made = create(ctrl, size // SECTOR, shared=1)
+                self.assertEqual(status, Status.OK)
+                self.assertEqual(attach(ctrl, made), Status.OK)
+            self.assert_empty(Namespace(ctrl.create_queue()), 64 * KIB)
+            ctrl.queues.pop()
+            ctrl.disable()
+            ctrl.enable()
+        self.assertIn(gone, range(1, turns))
         self.finish(machine)
 
     def test_power_cut_without_a_namespace(self) -> None:
