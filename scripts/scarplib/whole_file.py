@@ -47,4 +47,6 @@ def writing(option: str, out: Path) -> Iterator[TextIO]:
         raise UserError(f"{option} {out}: {error.strerror}") from error
     finally:
         if scratch:
-            scratch.unlink(missing_ok=True)
+            # A file system that is read-only refuses to unlink also what is not there.
+            with contextlib.suppress(OSError):
+                scratch.unlink()

@@ -16,7 +16,9 @@ sys.path[:0] = [str(ROOT / d) for d in ("scripts", "tests", "tests/e2e")]
 
 import terminal  # noqa: E402
 from scarplib.build import replayer  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
 from scarplib.results import replayed  # noqa: E402
+from scarplib.sweep import sweep  # noqa: E402
 
 DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 SCRIPT = ROOT / "scripts" / "scarp"
@@ -194,6 +196,22 @@ class Several(Case):
                 # So that the command can be said again, with what is allowed.
                 self.assertFalse(folder.exists())
 
+    def test_a_line_that_ends_the_replay(self) -> None:
+        """It is the reason, not the warnings before it, and the command can be said again."""
+        out, trace = self.folder / "out", self.folder / "trace.csv"
+        lines = [f"{128166372000000000 + i},host,0,Write,{i * 4096},4096,0" for i in range(9)]
+        back = "128166371000000000,host,0,Read,0,4096,0"
+        command = (*LOAD, "--schemes", "baseline,pgc", "--out", out, trace)
+        trace.write_text("\n".join([*lines, back, "cut off"]))
+        warning, reason = self.replay(*command, status=1).stderr.splitlines()
+        self.assertIn(f"{trace}:10: time goes back", warning)
+        self.assertTrue(
+            reason.startswith(f"scarp: error: 'baseline': {trace}:11: 'cut off'"), reason
+        )
+        self.assertFalse(out.exists())
+        trace.write_text("\n".join([*lines, back]))
+        self.replay(*command)
+
     def test_a_folder_that_was_there_stays(self) -> None:
         out = self.folder / "mine"
         out.mkdir()
@@ -202,6 +220,24 @@ class Several(Case):
         (out / "drive.img").write_text("of others")
         self.replay(*LOAD, "--schemes", "pgc", "--out", out, "gen:mixed", status=1)
         self.assertEqual((out / "drive.img").read_text(), "of others")
+
+
+class OfSweeps(Case):
+    def check(self, devices: tuple[str, ...], *rest: str) -> None:
+        sweep.check_replays(sweep.Sweep(devices, (1, 2), rest, "gen:mixed", str(ROOT)))
+
+    def test_what_no_cell_could_replay_is_said_before_any_is_aged(self) -> None:
+        parity = str(ROOT / "devices" / "ttflash-small.ini")
+        for rest, says in (
+            (("--schemes", "baseline,basline"), "scheme=basline: unknown"),
+            (("--schemes", "ttflash", "--age", "900"), "parity"),
+            (("--schemes", "pgc", "--set", "gc.triger_free_blocks=2"), "gc.triger_free_blocks"),
+            (("--schemes", "pgc", "--depht", "3"), "--depht"),
+        ):
+            with self.subTest(rest), self.assertRaisesRegex(UserError, says):
+                self.check((str(DRIVE),), *rest)
+        # One of these drives can: the other's cells are for the report to name.
+        self.check((str(DRIVE), parity), "--schemes", "ttflash")
 
 
 if __name__ == "__main__":

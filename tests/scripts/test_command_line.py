@@ -114,6 +114,26 @@ class Hints(Refused):
         self.assertNotIn("demo", names)
 
 
+class Missing(Refused):
+    """Of a file that is not there one line names it, before anything is fetched or built."""
+
+    def test_files(self) -> None:
+        for words in (("fit", "none.json"), ("convert", "none.vscsi", "-o", "x.csv")):
+            with (
+                self.subTest(words),
+                mock.patch("scarplib.build.venv.go_on_with", side_effect=AssertionError),
+            ):
+                line = self.error(*words)
+                self.assertEqual(line, f"scarp: error: {words[1]}: No such file or directory")
+
+    def test_a_report_of_one_run(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertTrue(self.error("report", folder).endswith("missing, to stand beside"))
+            page = Path(folder) / "report.html"
+            page.write_text("")
+            self.assertIn(f"; the report of {folder} alone is {page}", self.error("report", folder))
+
+
 class Names(unittest.TestCase):
     def setUp(self) -> None:
         temporary = tempfile.TemporaryDirectory()

@@ -176,6 +176,15 @@ class Command(unittest.TestCase):
         ):
             search.main(self.wanted())
 
+    def test_a_folder_that_cannot_be_made(self) -> None:
+        refused = PermissionError(13, "Permission denied", str(self.out))
+        with (
+            mock.patch.object(search, "key_of", return_value=""),
+            mock.patch.object(Path, "mkdir", side_effect=refused),
+            self.assertRaisesRegex(UserError, f"^--out: {self.out}: Permission denied$"),
+        ):
+            search.begin(self.wanted(), Path("none"))
+
     def test_each_search_has_its_folder_unless_one_is_named(self) -> None:
         places: list[Path] = []
 

@@ -70,6 +70,10 @@ class Arguments(Refused):
             ((*GOOD, "--accel", "tcg"), "--accel", "realtime"),
             ((*GOOD, "--fs", "ntfs"), "--fs", "ntfs"),
             ((*GOOD, "--replay", "gen:zipf"), "--replay", "--schemes"),
+            (
+                (*GOOD, "--replay", "none.csv", "--schemes", "baseline"),
+                *("--replay", "none.csv: no such file"),
+            ),
             ((*GOOD, "--snakemake", "'"), "--snakemake"),
         ):
             with self.subTest(arguments):
@@ -322,6 +326,15 @@ class Out(Folder):
         (self.folder / "empty").mkdir()
         for folder in (self.folder, self.folder / "empty", self.folder / "none"):
             sweep.check_out(folder)
+
+    def test_a_folder_that_cannot_be_made(self) -> None:
+        out = self.folder / "none"
+        refused = PermissionError(13, "Permission denied", str(out))
+        with (
+            mock.patch.object(Path, "mkdir", side_effect=refused),
+            self.assertRaisesRegex(UserError, f"^--out: {out}: Permission denied$"),
+        ):
+            sweep.write(self.of(), [], out)
 
     def test_a_name_that_snakemake_would_read_otherwise(self) -> None:
         for name in ("a: b", "a #1", "a\nb", "a:"):

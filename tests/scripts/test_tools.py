@@ -332,6 +332,21 @@ class Progress(unittest.TestCase):
                 "     3 s  a: 2.5 s virtual, 45,000 I/Os (50 %), 12 GCs | b: starting",
             )
 
+    def test_booting_is_said_until_there_is_more_than_the_kernels_look_for_partitions(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "p"
+            watcher = progress.Watcher({"a": path}, None)
+            for commands, said in (
+                (0, "booting"),
+                (4, "booting"),
+                (500, "500 I/Os, 3 GCs"),
+                # The start mark, behind which nobody boots.
+                (0, "0 I/Os, 3 GCs"),
+                (2, "2 I/Os, 3 GCs"),
+            ):
+                path.write_bytes(struct.pack("<3Q", 10**9, commands, 3))
+                self.assertEqual(watcher.line(1), f"     1 s  a: 1.0 s virtual, {said}")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import struct
@@ -20,7 +21,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
 import synthetic  # noqa: E402
 from refused import Refused  # noqa: E402
 from scarplib import cli, whole_file  # noqa: E402
-from scarplib.device_logs import as_csv  # noqa: E402
+from scarplib.device_logs import as_csv, command_log  # noqa: E402
+from scarplib.errors import UserError  # noqa: E402
 from scarplib.replays import foreign_traces  # noqa: E402
 
 # Two reads in a binary trace of vscsiStats.
@@ -40,6 +42,19 @@ class Written(Refused):
 
     def names(self) -> list[str]:
         return sorted(path.name for path in self.folder.iterdir())
+
+
+class ReadOnly(Written):
+    def test_the_option_and_the_file_are_named(self) -> None:
+        """Not the scratch file, which such a file system refuses to unlink, too."""
+        refused = OSError(errno.EROFS, os.strerror(errno.EROFS), "scratch")
+        with (
+            mock.patch.object(Path, "open", side_effect=refused),
+            mock.patch.object(Path, "unlink", side_effect=refused),
+            self.assertRaisesRegex(UserError, f"^-o {self.mine}: Read-only file system$"),
+            whole_file.writing("-o", self.mine),
+        ):
+            pass
 
 
 class Rows(Written):
@@ -154,6 +169,19 @@ class Inputs(Written):
             words = ("--around", "1", "-o", str(path))
             self.assertIn("is read", self.error("timeline", str(self.log.parent), *words))
             self.assertEqual(path.read_bytes(), before)
+
+    def test_a_moment_behind_the_runs_end(self) -> None:
+        image = self.run_folder / "drive.img"
+        image.write_bytes(synthetic.image())
+        (self.run_folder / "summary.json").write_text(
+            json.dumps({"schemes": {"baseline": {}}, "start": [["image", "run:drive.img"]]})
+        )
+        last_ns = command_log.read_commands(self.log, unseen=True).complete[-1]
+        words = ("--around", "99s", "-o", str(self.folder / "x"))
+        line = self.error("timeline", str(self.log.parent), *words)
+        self.assertIn("--around", line)
+        self.assertTrue(line.endswith(f"the run's last command completed at {last_ns}"), line)
+        self.assertFalse((self.folder / "x").exists())
 
     def test_a_summary_that_is_none(self) -> None:
         for text in ("[1]", '{"schemes": {"baseline": 1}, "start": [["image"]]}', "[" * 100000):

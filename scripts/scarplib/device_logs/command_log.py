@@ -6,6 +6,7 @@ Its columns are described in docs/logs.md; the writers are hw/flash-log.c and ft
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.device_logs import engine_tables
-from scarplib.device_logs.log_file import Layout, LogError, chunks, rows
+from scarplib.device_logs.log_file import HEADER, Layout, LogError, check, chunks, rows
 
 # The order of ScarpOp.
 OPS = ("read", "write", "write_zeroes", "deallocate", "flush")
@@ -106,6 +107,17 @@ def command_rows(path: Path) -> Iterator[tuple[Any, ...]]:
                 f"the latency is {complete - submit} ns"
             )
         yield row
+
+
+def end_ns(path: Path) -> int:
+    """When the last row's command completed: rows are in that order.  0 of an empty log."""
+    check(path, LAYOUT)
+    with path.open("rb") as stream:
+        if stream.seek(0, os.SEEK_END) == HEADER.size:
+            return 0
+        stream.seek(-LAYOUT.row.size, os.SEEK_END)
+        complete: int = LAYOUT.row.unpack(stream.read())[1]
+        return complete
 
 
 def _columns(chunk: bytes) -> list[array[int]]:

@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 from scarplib import scheme_text, whole_file
-from scarplib.device_logs import changes
+from scarplib.device_logs import changes, command_log
 from scarplib.device_logs.log_file import LogError
 from scarplib.drive import start
 from scarplib.errors import UserError, printable
@@ -62,6 +62,19 @@ def _changes(folder: Path, end_ns: int) -> list[str]:
         raise UserError(str(error)) from error
 
 
+def _check_begin(log: Path, from_us: int) -> None:
+    """A window behind the run's end would be an empty picture."""
+    try:
+        end_ns = command_log.end_ns(log)
+    except LogError as error:
+        raise UserError(str(error)) from error
+    if from_us * 1000 > end_ns:
+        raise UserError(
+            f"--around, --for: the window begins at {from_us * 1000} ns of the drive's clock, and "
+            f"the run's last command completed at {end_ns}"
+        )
+
+
 def timeline(arguments: argparse.Namespace) -> int:
     """Replay as the command line says; the exit status."""
     began = beginning(arguments.folder)
@@ -70,6 +83,7 @@ def timeline(arguments: argparse.Namespace) -> int:
     whole_file.check("-o", arguments.output, *read)
     window_us: int = arguments.length
     from_us = max(0, arguments.around // 1000 - window_us // BEFORE)
+    _check_begin(read[0], from_us)
     words = [*began.words(), "--json", "/dev/null", "--trace", str(arguments.output)]
     words += ["--trace-from", str(from_us), "--trace-for", str(window_us)]
     # What comes after the window is not needed.

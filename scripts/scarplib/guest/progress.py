@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TextIO
 
 _LAYOUT = struct.Struct("<3Q")
+# A kernel reads a few sectors while it boots, to look for partitions.
+_OF_BOOTING = 8
 
 
 def expected_commands(job: str) -> int | None:
@@ -47,6 +49,8 @@ class Watcher:
     clock: str = "virtual"
     # Guests that need no watching any more.
     ended: set[str] = field(default_factory=set)
+    # Guests that have done more than boot: the start mark sets their counts to 0 again.
+    _booted: set[str] = field(default_factory=set)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -75,15 +79,17 @@ class Watcher:
             except (OSError, struct.error):
                 parts.append(f"{name}: starting")
                 continue
-            share = ""
-            if self.expected:
-                # A few commands of the boot are counted too.
-                share = f" ({min(100, commands * 100 // self.expected)} %)"
-            what = f"{commands:,} I/Os{share}, {gc_runs:,} GCs" if commands else "booting"
+            if commands > _OF_BOOTING:
+                self._booted.add(name)
+            what = self._work(commands, gc_runs) if name in self._booted else "booting"
             parts.append(f"{name}: {now_ns / 1e9:.1f} s {self.clock}, {what}")
         if waiting:
             parts.append(f"{waiting} waiting")
         return f"  {seconds:4.0f} s  " + " | ".join(parts)
+
+    def _work(self, commands: int, gc_runs: int) -> str:
+        share = f" ({min(100, commands * 100 // self.expected)} %)" if self.expected else ""
+        return f"{commands:,} I/Os{share}, {gc_runs:,} GCs"
 
     def _watch(self) -> None:
         start = time.monotonic()

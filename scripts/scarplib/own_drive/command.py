@@ -21,6 +21,10 @@ def fit(options: argparse.Namespace) -> int:
 
     complete_fit(options)
     if not options.check and not options.beside:
+        if options.input:
+            from scarplib.own_drive.probe_file import load
+
+            load(options.input)
         go_on_with(FIT_PACKAGES, ["fit", *options.typed])
     from scarplib.own_drive import fitting
 

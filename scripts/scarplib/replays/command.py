@@ -8,6 +8,7 @@ which says of them what --help shows.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from scarplib.command_tree import RUN, Tree
@@ -15,6 +16,7 @@ from scarplib.errors import UserError
 from scarplib.option_types import (
     SECONDS,
     THOUSANDTHS,
+    Parser,
     add_json,
     counted,
     integer,
@@ -88,6 +90,19 @@ def _add_replay(tree: Tree) -> None:
         forwards=True,
         add_help=False,
     )
+    _add_replay_options(parser)
+
+
+def read_replay(words: Sequence[str]) -> argparse.Namespace:
+    """The options that `scarp replay` itself would read of these words; `rest` has the others."""
+    parser = Parser(prog="scarp replay", add_help=False)
+    _add_replay_options(parser)
+    options, rest = parser.parse_known_args(words)
+    options.rest = rest
+    return options
+
+
+def _add_replay_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schemes", type=scheme_list)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--at", type=_instant)

@@ -105,7 +105,9 @@ def convert(path: Path, target: Path) -> int:
     try:
         with _open(path) as stream:
             head = stream.read(_HEAD_BYTES)
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from error
+    except (EOFError, zlib.error) as error:
         raise UserError(f"{path}: {error}") from error
     version = _vscsi_version(head)
     if not version:

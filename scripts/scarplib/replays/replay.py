@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -170,14 +171,23 @@ def _one_of_several(
         command += ["--line-log", str(folder / line_log.NAME)]
     done = subprocess.run(command, stderr=subprocess.PIPE if _silent() else None, check=False)
     if done.returncode:
-        said = done.stderr.decode().strip() if done.stderr else "see above"
-        raise UserError(f"'{scheme}': {said.removeprefix('scarp-replay: ')}")
+        raise UserError(f"'{scheme}': {_last_said(done.stderr)}")
     if stem:
         instant.check_equal(stem.folder, folder, stem.at_ns)
     try:
         return said_params(replayed.load(folder, scheme).summary, scheme)
     except LogError as error:
         raise UserError(f"results of '{scheme}': {error}") from error
+
+
+def _last_said(stderr: bytes | None) -> str:
+    """The line that ended a replay; warnings that came before it are handed on."""
+    if not stderr:
+        return "see above"
+    *warnings, last = stderr.decode(errors="replace").strip().split("\n")
+    for line in warnings:
+        print(printable_lines(line), file=sys.stderr)
+    return last.removeprefix("scarp-replay: ")
 
 
 def _check(scheme: str, words: list[str]) -> None:
@@ -192,6 +202,19 @@ def _check(scheme: str, words: list[str]) -> None:
         raise UserError(said if f"'{scheme}'" in said else f"'{scheme}': {said}")
 
 
+def check_compared(options: argparse.Namespace, description: str) -> None:
+    """What would be refused of a comparison is said, without the time that ageing takes.
+
+    options: what read_replay() has read, with `schemes`.
+    """
+    if not _has(options.rest, "--format", "-f"):
+        _check_traces(options.rest)
+    words = ["--description", description, *_option_words(options, ("seed", "params"))]
+    words += [word for override in options.override for word in ("--override", override)]
+    for scheme in options.schemes:
+        _check(scheme, [*words, *options.rest])
+
+
 def _silent() -> bool:
     """Without a terminal there is no progress, and what the replayer says is an error."""
     return not sys.stderr.isatty()
@@ -199,17 +222,43 @@ def _silent() -> bool:
 
 @contextlib.contextmanager
 def _fresh(wanted: Path | None) -> Iterator[Path]:
-    """A folder for results, and nothing of it if what is to begin there is refused."""
+    """A folder for results; of replays that did not end nothing stays in it.
+
+    If none has ended, the same command finds the folder as it was.
+    """
     was_there = wanted is not None and wanted.exists()
     folder = new_folder("replay", wanted)
     try:
         yield folder
     except BaseException:
-        (folder / "drive.img").unlink(missing_ok=True)
-        if not was_there:
+        columns = [path for path in folder.iterdir() if path.is_dir()]
+        ended = [path for path in columns if (path / "replay.json").is_file()]
+        for path in columns:
+            if path not in ended:
+                shutil.rmtree(path)
+        if not ended:
+            (folder / "drive.img").unlink(missing_ok=True)
+        if not ended and not was_there:
             # Of its parents nobody knows whose they are.
             folder.rmdir()
         raise
+
+
+def _columns(
+    asked: Asked, folder: Path, words: list[str]
+) -> tuple[dict[str, dict[str, Any]], _Stem | None]:
+    """Replay each scheme; the summaries, and the stem if there is an instant."""
+    options = asked.options
+    schemes: dict[str, dict[str, Any]] = {}
+    stem: _Stem | None = None
+    for scheme in options.schemes:
+        into = folder / folder_name(scheme)
+        schemes[scheme] = _one_of_several(scheme, words, into, bool(_traces(asked.rest)), stem)
+        if options.at and not stem:
+            column = schemes[scheme]
+            at_ns = instant.at_ns(options.at, column["begin_ns"], column["end_ns"])
+            stem = _Stem(scheme, into, at_ns)
+    return schemes, stem
 
 
 def _compare(asked: Asked) -> int:
@@ -234,15 +283,7 @@ def _compare(asked: Asked) -> int:
         words = ["--image", str(state), *shared, *overrides, *asked.rest]
         for scheme in options.schemes:
             _check(scheme, words)
-    schemes: dict[str, dict[str, Any]] = {}
-    stem: _Stem | None = None
-    for scheme in options.schemes:
-        into = folder / folder_name(scheme)
-        schemes[scheme] = _one_of_several(scheme, words, into, bool(_traces(asked.rest)), stem)
-        if options.at and not stem:
-            column = schemes[scheme]
-            at_ns = instant.at_ns(options.at, column["begin_ns"], column["end_ns"])
-            stem = _Stem(scheme, into, at_ns)
+        schemes, stem = _columns(asked, folder, words)
     point_latest(folder)
     results = [
         json.loads((folder / folder_name(scheme) / "replay.json").read_text())

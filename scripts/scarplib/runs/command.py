@@ -254,6 +254,10 @@ def _manifest(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
+    if not options.second:
+        report = options.first / "report.html"
+        own = f"; the report of {options.first} alone is {report}" if report.is_file() else ""
+        raise UserError(f"report: a second run's folder is missing, to stand beside{own}")
     from scarplib.runs import two_runs
 
     return two_runs.main([options.first, options.second], options.differ, options.out)
@@ -262,7 +266,8 @@ def _report(options: argparse.Namespace) -> int:
 def _add_report(tree: Tree) -> None:
     report = tree.add("report", RESULTS, "two finished runs beside each other", _report)
     report.add_argument("first", type=Path, metavar="A", help="a run's folder, such as out/latest")
-    report.add_argument("second", type=Path, metavar="B", help="another's")
+    # Who forgets it is told more than that it is required.
+    report.add_argument("second", type=Path, nargs="?", metavar="B", help="another's; needed")
     report.add_argument(
         "--differ",
         type=one_of_each("--differ", ("drive", "state", "job")),

@@ -297,7 +297,9 @@ def _make_ready(settings: Settings) -> _Ready:
             raise
     chosen = columns(settings, prepared, image)
     jobs = _jobs(settings, chosen, folder, state, real)
-    expected = expected_commands(job.text) if job else None
+    # Of a job in a file system the drive counts that one's own commands, too: no share is known.
+    in_files = bool(settings.user and settings.user.file_systems)
+    expected = expected_commands(job.text) if job and not in_files else None
     files = _inputs(settings, state, prepared)
     hashes = manifest.hashes(files)
     return _Ready(qemu, image, prepared, real, folder, state, chosen, jobs, expected, files, hashes)

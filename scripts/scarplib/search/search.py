@@ -20,7 +20,7 @@ from scarplib import scheme_text
 from scarplib.build.replayer import ensure_replay, key_of
 from scarplib.device_logs import command_log
 from scarplib.drive import age, choices
-from scarplib.errors import UserError
+from scarplib.errors import UserError, of_system
 from scarplib.paths import SCRIPTS
 from scarplib.results import replayed
 from scarplib.results.percentiles import PERCENTILES, percentile
@@ -146,7 +146,10 @@ def begin(wanted: Wanted, program: Path) -> None:
         return
     if wanted.out.exists() and (not wanted.out.is_dir() or any(wanted.out.iterdir())):
         raise UserError(f"--out: {wanted.out}: is neither empty nor a search's")
-    wanted.out.mkdir(parents=True, exist_ok=True)
+    try:
+        wanted.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--out: {of_system(error)}") from error
     overrides = ",".join(wanted.overrides) or None
     image = wanted.out / IMAGE
     try:

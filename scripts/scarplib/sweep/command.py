@@ -22,7 +22,10 @@ def _sweep(options: argparse.Namespace) -> int:
             "--clock realtime: needs --cores 1: cells that run at once make each other late"
         )
     go_on_with(REPRODUCE_PACKAGES, ["sweep", *options.typed])
-    return sweep.run(wanted, sweep.program(guests), options)
+    program = sweep.program(guests)
+    if wanted.replay:
+        sweep.check_replays(wanted)
+    return sweep.run(wanted, program, options)
 
 
 def add_commands(tree: Tree) -> None:

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scarplib.build.cache import locked
-from scarplib.errors import UserError
-from scarplib.option_types import Parser, scheme_list
+from scarplib.errors import UserError, of_system
 from scarplib.paths import SCRIPTS
+from scarplib.replays import replay
+from scarplib.replays.command import read_replay
 from scarplib.runs.command import compared
 from scarplib.sweep.cells import run_missing
 from scarplib.sweep.progress import Amount
@@ -69,12 +70,12 @@ def wanted(options: argparse.Namespace) -> Sweep:
         name = word[:2] if re.match("-[di]", word) else word.split("=")[0]
         if name in _OWN:
             raise UserError(f"{name}: a sweep gives it to each cell itself")
-    if options.replay and not any(word.split("=")[0] == "--schemes" for word in rest):
-        raise UserError("--replay: needs --schemes")
     # Of guests that is looked at with all else that `scarp compare` is told.
-    listed = Parser(prog="scarp sweep", add_help=False)
-    listed.add_argument("--schemes", type=scheme_list)
-    listed.parse_known_args(rest)
+    if options.replay:
+        if not read_replay(rest).schemes:
+            raise UserError("--replay: needs --schemes")
+        if not options.replay.startswith("gen:") and not Path(options.replay).is_file():
+            raise UserError(f"--replay: {options.replay}: no such file, nor gen:NAME")
     try:
         shlex.split(options.snakemake)
     except ValueError as error:
@@ -147,6 +148,19 @@ def program(asked: Settings | None) -> str:
     return hashlib.sha256(made.encode()).hexdigest()
 
 
+def check_replays(sweep: Sweep) -> None:
+    """What no cell could replay is said once, before any of them is aged."""
+    options = read_replay([*sweep.rest, sweep.replay])
+    refused = []
+    for device in sweep.devices:
+        try:
+            replay.check_compared(options, device)
+        except UserError as error:
+            refused.append(error)
+    if len(refused) == len(sweep.devices):
+        raise refused[0]
+
+
 def check_out(out: Path) -> None:
     """What another command has left there would be replaced: both write a report.html."""
     try:
@@ -164,7 +178,10 @@ def write(sweep: Sweep, found: list[Cell], out: Path) -> Path:
     """What Snakemake's jobs read, perhaps on another machine."""
     listed = [{"device": c.device, "seed": c.seed, "path": str(c.path)} for c in found]
     path = out / _SETTINGS
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--out: {of_system(error)}") from error
     path.write_text(json.dumps({"sweep": asdict(sweep), "cells": listed}, indent=1) + "\n")
     return path
 
@@ -254,9 +271,7 @@ def amount(wanted: Sweep, listed: list[Cell]) -> Amount:
         asked = compared(wanted.rest)
         kinds = max(len(asked.user.file_systems), len(asked.user.kernels), 1) if asked.user else 1
         return Amount(paths, "guests", len(asked.schemes) * kinds)
-    given = Parser(prog="scarp sweep", add_help=False)
-    given.add_argument("--schemes", type=scheme_list)
-    return Amount(paths, "replays", len(given.parse_known_args(wanted.rest)[0].schemes))
+    return Amount(paths, "replays", len(read_replay(wanted.rest).schemes))
 
 
 def _run(wanted: Sweep, listed: list[Cell], options: argparse.Namespace) -> int:
