@@ -219,6 +219,17 @@ class Tail:
     cause_ns: dict[str, int]
 
 
+def _described(description: str | os.PathLike[str] | None) -> str | os.PathLike[str] | None:
+    """The user's own file, or that of a drive which is named alone, installed or in a checkout."""
+    if description is None or Path(description).exists():
+        return description
+    name = os.fspath(description)
+    above = Path(__file__).resolve().parents
+    own = [folder / "devices" / f"{name}.ini" for folder in above[1:3]]
+    found = [path for path in own if path.is_file()]
+    return found[0] if found and name == Path(name).name else description
+
+
 class Drive:
     """A drive of one description, at time 0; close() or `with` frees it."""
 
@@ -233,6 +244,8 @@ class Drive:
         store_data: bool = False,
         image: str | os.PathLike[str] | None = None,
     ) -> None:
+        """description: a file, or the name of a drive that comes with Scarp, such as demo."""
+
         def encoded(path: str | os.PathLike[str] | None) -> bytes | None:
             return None if path is None else os.fsencode(path)
 
@@ -244,8 +257,8 @@ class Drive:
         # By address: what the engine holds must neither move nor go.
         self._held: dict[int, tuple[CmdStruct, Request, Any]] = {}
         config = ConfigStruct(
-            encoded(description), scheme.encode(), joined(params), joined(overrides), seed,
-            store_data, encoded(image),
+            encoded(_described(description)), scheme.encode(), joined(params), joined(overrides),
+            seed, store_data, encoded(image),
         )  # fmt: skip
         error = ctypes.POINTER(GErrorStruct)()
         self._drive = _engine.scarp_drive_new(ctypes.byref(config), ctypes.byref(error))

@@ -138,6 +138,21 @@ class Binding(unittest.TestCase):
         ends = [x.complete_ns for x in done]
         self.assertEqual(ends, sorted(ends))
 
+    def test_a_drive_by_its_name(self) -> None:
+        """As the commands take it; a file of the user's own goes first."""
+        with self.scarp.Drive("demo") as named, self.scarp.Drive(DEVICES / "demo.ini") as drive:
+            self.assertEqual(named.logical_bytes, drive.logical_bytes)
+            own = drive.logical_bytes
+        before = Path.cwd()
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                Path("demo").write_bytes(TINY.read_bytes())
+                with self.scarp.Drive("demo") as drive:
+                    self.assertNotEqual(drive.logical_bytes, own)
+            finally:
+                os.chdir(before)
+
     def test_the_same_load_is_the_same(self) -> None:
         def run() -> list[tuple[int, int]]:
             with self.scarp.Drive(TINY) as drive:

@@ -303,8 +303,41 @@ class Progress(Folder):
         (self.folder / "2.run" / "pgc").mkdir(parents=True)
         (self.folder / "2.run" / "pgc" / "replay.json").touch()
         self.assertIn(" 5 of 8 guests, 30 s left", progress.line(found, 4, 10))
+        for name in ("a", "b", "c"):
+            (self.folder / "2.run" / name).mkdir()
+            (self.folder / "2.run" / name / "replay.json").touch()
+        line = progress.line(found, 4, 99)
+        self.assertTrue(line.endswith("8 of 8 guests, the last results are being written"), line)
         (self.folder / "2.json").touch()
         self.assertEqual(progress.line(found, 4, 99), f"[{'=' * 20}] 8 of 8 guests")
+
+    def test_the_first_line_does_not_wait_for_a_minute(self) -> None:
+        stop = mock.Mock(wait=mock.Mock(side_effect=[False, False, True]))
+        with (
+            mock.patch("scarplib.sweep.progress.threading.Event", return_value=stop),
+            mock.patch("scarplib.sweep.progress.threading.Thread") as thread,
+            progress.shown(progress.Amount([self.folder / "1.json"])),
+            contextlib.redirect_stderr(io.StringIO()) as said,
+        ):
+            # Here, and not in a thread of its own.
+            thread.call_args[1]["target"](*thread.call_args[1]["args"])
+        self.assertEqual(said.getvalue(), f"[{'':20}] 0 of 1 cells\n")
+
+    def test_what_an_interrupted_run_has_left_does_not_count(self) -> None:
+        out = self.folder / "out"
+        words = (*GOOD, "--replay", "gen:zipf", "--schemes", "baseline,pgc", "--out", str(out))
+        listed = sweep.cells(swept(*words), "", out)
+        left = listed[0].path.with_suffix(".run") / "pgc"
+        left.mkdir(parents=True)
+        (left / "replay.json").touch()
+        (out / "sweep.json").touch()
+        self.assertEqual(sweep.amount(swept(*words), listed).done(), 1)
+        with (
+            mock.patch.object(sweep, "run_missing", return_value="enough") as run,
+            self.assertRaisesRegex(UserError, "enough"),
+        ):
+            self.sweep(*words)
+        self.assertEqual(run.call_args[0][-1].done(), 0)
 
     def test_the_time_left(self) -> None:
         said = [progress.time_left(seconds) for seconds in (3.2, 89, 91, 5300, 9000)]

@@ -43,6 +43,10 @@ class Amount:
                 done += min(self.of_cell, _ended(cell.with_suffix(".run")))
         return done
 
+    def whole(self) -> bool:
+        """Is each cell's result there?  It comes some time after its last column has ended."""
+        return all(cell.exists() for cell in self.cells)
+
     def text(self) -> str:
         """As in "3 of 8 guests"."""
         return f"{self.done()} of {self.total} {self.unit}"
@@ -62,15 +66,15 @@ def line(amount: Amount, before: int, seconds: float) -> str:
     The time left supposes that the others take as long; nobody knows before the first has ended.
     """
     done, total = amount.done(), amount.total
-    left = ""
+    left = ", the last results are being written" if done == total and not amount.whole() else ""
     if before < done < total:
         left = f", {time_left(seconds / (done - before) * (total - done))}"
     return f"[{'=' * (20 * done // total):20}] {amount.text()}{left}"
 
 
 def _show(amount: Amount, stop: threading.Event) -> None:
-    """One line on a terminal; elsewhere a line a minute."""
-    begun, last, before = time.monotonic(), 0.0, amount.done()
+    """One line on a terminal; elsewhere one at the begin, and then a line a minute."""
+    begun, last, before = time.monotonic(), -60.0, amount.done()
     while not stop.wait(0.5):
         spent = time.monotonic() - begun
         if sys.stderr.isatty():

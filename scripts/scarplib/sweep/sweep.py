@@ -280,6 +280,9 @@ def _run(wanted: Sweep, listed: list[Cell], options: argparse.Namespace) -> int:
 
     out = options.out.resolve()
     path = write(wanted, listed, out)
+    for cell in listed:
+        # Of a run that was interrupted: it begins anew, and its columns do not count as done.
+        shutil.rmtree(cell.path.with_suffix(".run"), ignore_errors=True)
     failed = run_missing(
         _SNAKEFILE,
         [cell.path for cell in listed],
