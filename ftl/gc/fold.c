@@ -124,28 +124,59 @@ void scarp_fold_ends(ScarpDrive *drive, ScarpGcJob *job)
 /* ---- Several planes ----------------------------------------------------- */
 
 /*
+ * True when the plane needs a fold as well. With slc.full=direct that is so
+ * only when few blocks are free. A plane whose SLC cache is full may have just
+ * folded: more blocks than the trigger's are kept from the cache.
+ */
+static bool needs_too(const ScarpDrive *drive, uint32_t p)
+{
+    return !scarp_gc_runs(drive, p) && !scarp_slc_has_room(drive, p, 0) &&
+           (drive->desc.slc_full == SLC_FOLD || is_low(drive, p));
+}
+
+/*
+ * Returns the block that is to be folded beside the fold of plane `p`, or
+ * SCARP_NONE: of the die's other planes that need a fold, the one with the
+ * fewest free blocks has it. So all planes fold equally often. If they did not,
+ * pages of one plane would go to the SLC cache while those of others go to real
+ * cells, and their programs would not run together.
+ */
+static uint32_t next_beside(const ScarpDrive *drive, uint32_t p)
+{
+    uint32_t n = drive->desc.planes_per_die, first = p / n * n;
+    uint32_t best = SCARP_NONE, best_free = UINT32_MAX;
+
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t q = first + (p - first + i) % n;
+        uint32_t n_free = scarp_plane_free_blocks(drive, q);
+        uint32_t victim = oldest(drive, q, false);
+
+        if (needs_too(drive, q) && n_free < best_free &&
+            victim != SCARP_NONE && scarp_block_settled(drive, victim)) {
+            best = victim;
+            best_free = n_free;
+        }
+    }
+    return best;
+}
+
+/*
  * Starts folds in other planes of the die, to run beside the fold that plane
- * `p` has begun (slc.fold_planes). A plane joins if its SLC cache is full, too.
+ * `p` has begun (slc.fold_planes).
  */
 void scarp_fold_beside(ScarpDrive *drive, uint32_t p)
 {
-    uint32_t n = drive->desc.planes_per_die, first = p / n * n;
     uint32_t die = scarp_plane_die(drive, p);
 
-    if (!scarp_gc_job(drive, p)->fold) {
-        return;
-    }
-    for (uint32_t q = first; q < first + n &&
-                             drive->gc.die[die].jobs <
-                                 drive->desc.slc_fold_planes; q++) {
-        uint32_t victim = oldest(drive, q, false);
+    while (scarp_gc_job(drive, p)->fold &&
+           drive->gc.die[die].jobs < drive->desc.slc_fold_planes) {
+        uint32_t victim = next_beside(drive, p);
 
-        if (!scarp_gc_runs(drive, q) && victim != SCARP_NONE &&
-            !scarp_slc_has_room(drive, q, 0) &&
-            scarp_block_settled(drive, victim)) {
-            scarp_mark(drive, folds_beside);
-            scarp_gc_start_victim(drive, q, victim);
+        if (victim == SCARP_NONE) {
+            return;
         }
+        scarp_mark(drive, folds_beside);
+        scarp_gc_start_victim(drive, scarp_block_plane(drive, victim), victim);
     }
 }
 
@@ -182,21 +213,39 @@ static void set_timer(ScarpDrive *drive)
 }
 
 /*
+ * Returns the block that the die is to fold next, or SCARP_NONE. The plane with
+ * the most full SLC blocks has it, so that all planes have as much room in the
+ * cache when idle time ends, and programs of planes still run together.
+ */
+static uint32_t next_of_idle(const ScarpDrive *drive, uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+    uint32_t best = SCARP_NONE, most = 0;
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        uint32_t victim = of_idle(drive, p);
+
+        if (victim != SCARP_NONE && scarp_slc_full_blocks(drive, p) > most) {
+            best = victim;
+            most = scarp_slc_full_blocks(drive, p);
+        }
+    }
+    return best;
+}
+
+/*
  * Begins folds in the die. If the die has not been idle for long enough, it
  * sets the timer instead.
  */
 static void look(ScarpDrive *drive, uint32_t die, int64_t due_ns)
 {
     ScarpFold *fold = drive->gc.fold;
-    uint32_t first = scarp_die_plane(drive, die), begun = 0;
+    uint32_t begun = 0, victim;
 
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die &&
-                             begun < drive->desc.slc_fold_planes; p++) {
-        uint32_t victim = of_idle(drive, p);
+    while (begun < drive->desc.slc_fold_planes &&
+           (victim = next_of_idle(drive, die)) != SCARP_NONE) {
+        uint32_t p = scarp_block_plane(drive, victim);
 
-        if (victim == SCARP_NONE) {
-            continue;
-        }
         if (due_ns > scarp_time_ns(drive)) {
             fold->due_ns[die] = due_ns;
             if (due_ns < fold->timer_ns) {
@@ -206,14 +255,11 @@ static void look(ScarpDrive *drive, uint32_t die, int64_t due_ns)
             return;
         }
         if (drive->scheme.pacing->instant) {
-            do {
-                scarp_gc_collect_victim(drive, p, victim);
-                victim = of_idle(drive, p);
-            } while (victim != SCARP_NONE);
-            continue;
+            scarp_gc_collect_victim(drive, p, victim);
+        } else {
+            scarp_gc_start_victim(drive, p, victim);
+            begun++;
         }
-        scarp_gc_start_victim(drive, p, victim);
-        begun++;
     }
     if (begun) {
         scarp_mark(drive, folded_while_idle);

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "helpers.h"
+#include "inside.h"
 
 /*
  * One plane of 64 blocks of 24 pages, or of 8 in SLC mode. 3 + 2 + 1 blocks
@@ -324,6 +325,42 @@ static void test_planes(void)
     rig_free(rig);
 }
 
+static uint32_t plane_erases(const Rig *rig, uint32_t p)
+{
+    uint32_t blocks = inside_blocks_per_plane(rig->drive);
+    uint32_t erases = 0;
+
+    for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
+        erases += inside_erases(rig->drive, b);
+    }
+    return erases;
+}
+
+/*
+ * Two of four planes fold at once behind a dynamic cache, and all fold equally
+ * often: otherwise one plane's cache would have room while the others' has not,
+ * and their programs would not run together.
+ */
+static void test_planes_in_turn(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC DYNAMIC ",slc.most_blocks=40,"
+                       "geometry.planes_per_die=4,nand.multiplane=1,"
+                       "ftl.allocation=pcwd,slc.fold_planes=2");
+    uint64_t pages = scarp_drive_logical_bytes(rig->drive) / PAGE;
+    uint64_t in_cache = 4 * 40 * 8;
+    uint32_t most = 0, least = UINT32_MAX;
+
+    rig_fill(rig, 0, pages);
+    for (uint32_t p = 0; p < 4; p++) {
+        most = MAX(most, plane_erases(rig, p));
+        least = MIN(least, plane_erases(rig, p));
+    }
+    g_assert_cmpuint(least, >, 10);
+    g_assert_cmpuint(most - least, <=, 1);
+    g_assert_cmpuint(slc_of(rig)->slc_page_programs, ==, in_cache);
+    rig_free(rig);
+}
+
 /* Programs of planes do not join if one of them goes to real cells. */
 static void test_planes_of_modes(void)
 {
@@ -380,6 +417,25 @@ static void test_pause(void)
         scarp_drain(rig->drive, NULL);
         rig_free(rig);
     }
+}
+
+/*
+ * A pause in which one plane of two could be emptied: both have folded equally
+ * often, so the cache takes as much from each.
+ */
+static void test_pause_of_planes(void)
+{
+    const int64_t fold_ns = 8 * MOVE_NS + SLC_ERASE_NS;
+    Rig *rig = rig_new("baseline", NULL, TLC IDLE ",geometry.planes_per_die=2,"
+                       "ftl.allocation=pcwd");
+
+    g_assert_cmpuint(writes_fast(rig, 0, 0), ==, 2 * 80);
+    wait_for(rig, IDLE_US * 1000 + 6 * fold_ns + 1000);
+    g_assert_cmpuint(rig_stats(rig)->gc_runs, ==, 6);
+    g_assert_cmpuint(plane_erases(rig, 0), ==, 3);
+    g_assert_cmpuint(plane_erases(rig, 1), ==, 3);
+    g_assert_true(scarp_drain(rig->drive, NULL));
+    rig_free(rig);
 }
 
 /* A shorter pause folds nothing. */
@@ -564,8 +620,10 @@ int main(int argc, char **argv)
     g_test_add_func("/slc/ideal", test_ideal);
     g_test_add_func("/slc/streams", test_streams);
     g_test_add_func("/slc/planes", test_planes);
+    g_test_add_func("/slc/planes-in-turn", test_planes_in_turn);
     g_test_add_func("/slc/planes-of-modes", test_planes_of_modes);
     g_test_add_func("/slc/pause", test_pause);
+    g_test_add_func("/slc/pause-of-planes", test_pause_of_planes);
     g_test_add_func("/slc/short-pause", test_short_pause);
     g_test_add_func("/slc/drain", test_drain);
     g_test_add_func("/slc/keep", test_keep);
