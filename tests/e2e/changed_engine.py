@@ -22,7 +22,7 @@ from scarplib.own_scheme import new
 from scarplib.own_scheme.command import AXES
 
 ROOT = Path(__file__).resolve().parents[2]
-_FLAGS = ("-O1", "-Werror", "-DSCARP_CHECKED")
+_FLAGS = ("-O1", "-g0", "-Werror", "-DSCARP_CHECKED")
 
 
 def blocks(page: str) -> list[str]:

@@ -19,12 +19,24 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from scarplib.build import cache, compile, cuts, host_packages, library, qemu, replayer, requests
+from scarplib.build import (
+    array,
+    cache,
+    compile,
+    cuts,
+    engine_object,
+    host_packages,
+    library,
+    qemu,
+    replayer,
+    requests,
+)
+from scarplib.build.engine_sources import engine_sources
 from scarplib.dev import bench_engine, bench_realtime, upstream_tests
 from scarplib.errors import UserError
 from scarplib.guest import image, programs
 from scarplib.guest.image import GuestImage
-from scarplib.paths import ROOT
+from scarplib.paths import ENGINE, ROOT
 from scarplib.reproduce import replays, stale
 from scarplib.runs import manifest
 from scarplib.sweep import sweep
@@ -170,6 +182,29 @@ class Engine(unittest.TestCase):
         self.assertEqual([p.name for p in replayer.built_replay().parent.iterdir()],
                          ["scarp-replay"])  # fmt: skip
 
+    def test_one_object_for_several_programs(self) -> None:
+        """The engine takes a minute of a core: it is compiled once, and they are linked of it."""
+        commands: list[list[str]] = []
+
+        def compiled(_: str, command: list[str]) -> None:
+            commands.append(command)
+            Path(command[command.index("-o") + 1]).touch()
+
+        code = {str(path) for path in engine_sources(ENGINE) if path.suffix == ".c"}
+        with (
+            mock.patch.object(engine_object, "compiler", compiled),
+            mock.patch.object(engine_object, "flags", lambda *_: []),
+            mock.patch.object(engine_object, "ensure_packages"),
+        ):
+            whole = str(engine_object.ensure_engine())
+            for make in (cuts.ensure_cuts, cuts.ensure_why, array.ensure_simulator):
+                self.assertTrue(make().is_file())
+        self.assertEqual(len(commands), 4)
+        self.assertLessEqual(code, {*commands[0]})
+        for command in commands[1:]:
+            self.assertTrue(code.isdisjoint(command))
+            self.assertEqual(command.count(whole), 1)
+
     def test_programs_of_other_sources(self) -> None:
         """Each takes its sources' key before it is built, and looks again afterwards."""
         saved = mock.Mock(side_effect=lambda *_: self.source.write_text("another"))
@@ -189,6 +224,8 @@ class Engine(unittest.TestCase):
                 for name, value in where.items():
                     change(mock.patch.object(module, name, value))
                 change(mock.patch.object(compile, "compiler", saved))
+                change(mock.patch.object(engine_object, "compiler", saved))
+                change(mock.patch.object(engine_object, "ensure_engine", Path))
                 if module is programs:
                     change(mock.patch.object(module, "ensure_sysroot", lambda *_: versions))
                     change(mock.patch.object(module, "_compiler", lambda *_: "cc"))

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""scarp-array: the SSD array's core on drives of the engine, built as scarp-replay is."""
+"""scarp-array: the SSD array's core on drives of the engine's object."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from scarplib.build.engine_object import ensure_linked
 from scarplib.build.engine_sources import engine_sources
-from scarplib.build.replayer import built_program, ensure_program
+from scarplib.build.replayer import built_program
 from scarplib.paths import ENGINE, ROOT
 
 ARRAY = ROOT / "guest" / "array"
@@ -28,7 +29,7 @@ def sources() -> list[Path]:
 
 def ensure_simulator() -> Path:
     """scarp-array, from the cache or built into it."""
-    return ensure_program("array", "scarp-array", sources())
+    return ensure_linked("array", "scarp-array", sources())
 
 
 def built_simulator() -> Path:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scarplib.build.cache import cache_dir, check_unchanged, locked, step, tree_hash
-from scarplib.build.compile import CFLAGS, RECIPE, compiler, flags
+from scarplib.build.compile import RECIPE, compiler, flags
+from scarplib.build.engine_object import ensure_engine
 from scarplib.build.engine_sources import engine_sources
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.replayer import PACKAGES
@@ -43,16 +44,11 @@ def public_functions() -> list[str]:
 
 
 def _build(folder: Path, soname: str) -> None:
-    """One object of all, as whole-program optimisation wants it; its other names become local."""
+    """The engine's object, in which all names but the header's become local."""
     whole, names = folder / "scarp.o", folder / "public"
     names.write_text("".join(f"{name}\n" for name in public_functions()))
-    code = [str(path) for path in sources() if path.suffix == ".c"]
-    compiler(
-        "libscarp",
-        ["cc", *CFLAGS, "-fPIC", "-fno-semantic-interposition", "-r", "-flinker-output=nolto-rel",
-         f"-I{ENGINE}", *flags("--cflags", _LIBRARIES), "-o", str(whole), *code],
-    )  # fmt: skip
-    compiler("libscarp", ["objcopy", "-g", f"--keep-global-symbols={names}", str(whole)])
+    keep = f"--keep-global-symbols={names}"
+    compiler("libscarp", ["objcopy", "-g", keep, str(ensure_engine()), str(whole)])
     compiler("libscarp", ["ar", "rcsD", str(folder / "libscarp.a"), str(whole)])
     compiler(
         "libscarp",

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
-from scarplib.build.compile import RECIPE, compile_program
+from scarplib.build.compile import RECIPE
+from scarplib.build.engine_object import link
+from scarplib.build.engine_sources import engine_sources
 from scarplib.build.host_packages import ensure_packages
-from scarplib.dev.bench_engine import DRIVE, sources
+from scarplib.dev.bench_engine import DRIVE
 from scarplib.errors import UserError
 from scarplib.guest.host_load import HostLoad, host_ticks
 from scarplib.guest.vm import cpu_seconds
@@ -65,13 +67,12 @@ LOADS = (
 
 def _sources() -> list[Path]:
     own = [ROOT / "hw" / name for name in ("flash-port.c", "flash-rt-thread.c")]
-    # The engine's without its own benchmark.
-    return [*sources()[:-1], *own, ROOT / "tests" / "bench" / "bench-realtime.c"]
+    return [*own, ROOT / "tests" / "bench" / "bench-realtime.c"]
 
 
 def _key() -> str:
-    headers = [*(ROOT / "ftl").rglob("*.h"), *(ROOT / "hw").glob("flash-*.h")]
-    return tree_hash([*_sources(), *headers, *SHIM.rglob("*.h"), RECIPE])[:20]
+    headers = [*(ROOT / "hw").glob("flash-*.h"), *SHIM.rglob("*.h")]
+    return tree_hash([*_sources(), *engine_sources(ROOT / "ftl"), *headers, RECIPE])[:20]
 
 
 def ensure_program() -> Path:
@@ -81,9 +82,7 @@ def ensure_program() -> Path:
     with locked("bench"):
         if not program.is_file():
             with step("bench-realtime"):
-                folders = (SHIM, ROOT / "hw")
-                engine = ROOT / "ftl"
-                compile_program(program, engine, _sources(), ("glib-2.0",), folders, _key)
+                link(program, _sources(), ("glib-2.0",), _key, (SHIM, ROOT / "hw"))
     return program
 
 

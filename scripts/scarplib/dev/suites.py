@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from scarplib.build import locks
-from scarplib.build.cuts import first_why
+from scarplib.build.cuts import ensure_why
 from scarplib.build.host_packages import ensure_packages
 from scarplib.build.page_library import ensure_library
 from scarplib.build.qemu import QemuBuild, ensure_qemu
@@ -112,7 +112,7 @@ def setup() -> tuple[QemuBuild, Path]:
         raise errors[0]
     ensure_library()
     ensure_replay()
-    first_why()
+    ensure_why()
     return qemu, ensure_venv()
 
 
