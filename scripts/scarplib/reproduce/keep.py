@@ -25,6 +25,8 @@ RAW = RESULTS / "raw"
 CHOSEN = {"pregc": ("affected_io_q",), "hpdc18": ("unaffected_read_q",)}
 # What is drawn over time.
 OVER_TIME = ("cliff",)
+# Engines some of whose kept figures later ones do not give: what they ran must be run again.
+DIFFER = ("a8bb9701d5a8",)
 # Cells of one experiment by point and seed.
 Cells = dict[tuple[str, int], dict[str, Any]]
 

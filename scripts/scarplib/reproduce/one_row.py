@@ -104,17 +104,22 @@ def lines(published: Sequence[Judged], found: Sequence[Judged], changes: str) ->
     return out
 
 
-def chosen(name: str, row: str, changes: Sequence[str], part: str) -> spec.Paper:
-    """The paper with the experiments of the row alone, under the choice.
-
-    The choice is left in the environment, for the processes that run the cells.
-    """
+def needed(name: str, row: str, changes: Sequence[str], part: str) -> list[str]:
+    """The experiments of the row, which can be run under the choice."""
     os.environ.pop(spec.CHANGES, None)
-    plain = spec.load(name, part)
     needs = list(dict.fromkeys(n for one in asked(name, row) for n in one.needs))
     if changes and not needs:
         raise UserError(f"--set: row {row} of {name} runs no cell that it could change")
+    plain = spec.load(name, part)
     check([plain.experiments[n] for n in needs], changes)
+    return needs
+
+
+def chosen(name: str, needs: Sequence[str], changes: Sequence[str], part: str) -> spec.Paper:
+    """The paper with these experiments alone, under the choice.
+
+    The choice is left in the environment, for the processes that run the cells.
+    """
     os.environ[spec.CHANGES] = " ".join(changes)
     paper = spec.load(name, part)
     return replace(paper, experiments={n: paper.experiments[n] for n in needs})
@@ -124,9 +129,10 @@ def main(name: str, row: str, changes: Sequence[str], cores: int, part: str) -> 
     """Run the row, and print both verdicts."""
     from scarplib.reproduce.papers import run_cells
 
-    asked(name, row)
+    # A choice that cannot be run is refused before the kept figures are judged, which takes longer.
+    needs = needed(name, row, changes, part)
     published = _published(name, row)
-    paper = chosen(name, row, changes, part)
+    paper = chosen(name, needs, changes, part)
     if part == "full":
         keep.restore(paper, replays.program())
         print(estimate.text([paper], cores or os.cpu_count() or 1), file=sys.stderr, flush=True)

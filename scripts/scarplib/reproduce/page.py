@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scarplib.paths import OUT, RESULTS, ROOT
-from scarplib.reproduce import replays, spec
+from scarplib.reproduce import keep, replays, spec
 from scarplib.reproduce.judge import JUDGES
 from scarplib.reproduce.markdown import table
 from scarplib.reproduce.results import Results
@@ -93,7 +93,9 @@ def older(data: Mapping[str, Results], made: Made) -> list[str]:
     if not by:
         return []
     said = "; ".join(
-        f"engine {engine} of commit {made.commits.get(engine, 'unknown')} ran {', '.join(names)}"
+        f"engine {engine} of commit {made.commits.get(engine, 'unknown')}"
+        f"{', some of whose figures later ones do not give,' if engine in keep.DIFFER else ''}"
+        f" ran {', '.join(names)}"
         for engine, names in by.items()
     )
     return [

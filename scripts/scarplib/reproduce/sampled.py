@@ -36,7 +36,10 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Sample:
-    """A kept cell under two schemes; `engine`: the older one that ran it, or empty."""
+    """A kept cell under two schemes.
+
+    `engine`: the older one that ran it, if it is known to have given other figures; else empty.
+    """
 
     paper: str
     experiment: spec.Experiment
@@ -77,7 +80,7 @@ def _sample(
     engine = keep.engine_of(head, e.name, name)
     return Sample(
         paper.name, replace(e, schemes=chosen), point, seed, of,
-        "" if engine == head["engine"] else engine, of.get("cpu_s", 0) * share,
+        engine if engine in keep.DIFFER else "", of.get("cpu_s", 0) * share,
     )  # fmt: skip
 
 
@@ -152,7 +155,7 @@ def _array(seed: str, folder: Path) -> list[tuple[str, bool]]:
 
 
 def _said(name: str, off: Sequence[str], page: str, engine: str) -> tuple[str, bool]:
-    """A test's name, and whether it passed; the page may say that an older engine ran it."""
+    """A test's name, and whether it passed; `engine`: one of keep.DIFFER that the page may name."""
     if not off:
         return f"{name}: figures as kept", True
     shown = "; ".join(off[:SHOWN]) + (f"; {len(off) - SHOWN} more" if len(off) > SHOWN else "")
