@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -27,6 +28,7 @@ DRIVE = ROOT / "tests" / "qtest" / "tiny.ini"
 POWER_CUT = ROOT / "devices" / "power-cut.ini"
 KEYS = ("nand.power_cuts=1", "ftl.recovery=2", "controller.buffer_bytes=65536")
 FUA = 1 << 31
+ALL = bool(os.environ.get("SCARP_TEST_ALL"))
 LIES = ("flush_ignored", "fua_ignored", "flush_queued_only", "shorn_writes", "unserialised",
         "deallocation_undone")  # fmt: skip
 
@@ -132,7 +134,9 @@ class Cuts(Runs):
                 # Versions of eight bits would not tell an image's own units apart.
                 age = () if lie == "unserialised" else ("--age", "700")
                 words = self.recorded(lie, *age, more=(f"lie.{lie}=1",))
-                _, found = self.cuts(*words, "--count", "150")
+                # A cut in fifty is inside of a shorn write; each other lie shows in 16 or more.
+                few = not ALL and lie != "shorn_writes"
+                _, found = self.cuts(*words, "--count", "50" if few else "150")
                 bad = [cut for cut in found if cut["stories"][0]]
                 self.assertGreater(len(bad), 0)
                 self.assertTrue(all(cut["fault"] is None for cut in found))
