@@ -22,7 +22,7 @@ lba_status() {
     nvme get-lba-status $SCARP_DEV -n 1 -s 0 -m 255 -a 2 -l 0 >/tmp/log || return 1
     cat /tmp/log
     # Blocks of 512 bytes: two units from the fourth on.
-    grep -qi "NLSD.* 1" /tmp/log && grep -q "0x0*20" /tmp/log && grep -q "0x0*10" /tmp/log
+    grep -qi "NLSD.* 1$" /tmp/log && grep -q "0x0*20" /tmp/log && grep -q "0x0*10" /tmp/log
 }
 
 telemetry() {
