@@ -224,14 +224,44 @@ static bool give(TraceFile *trace, TraceRecord *record, GError **error)
 static bool bad_line(TraceFile *trace, char *kept, const char *problem,
                      GError **error)
 {
+    const char *advice = "";
+
+    if (trace->records) {
+        advice = "; --skip-broken N leaves out so many such lines";
+    } else if (trace->base.sniffed) {
+        advice = "; --format names another format";
+    }
     g_strcanon(kept, PRINTABLE, '?');
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
-                "%s:%" G_GUINT64_FORMAT ": '%s' is not a line of %s (%s)%s",
+                "%s:%" G_GUINT64_FORMAT ": '%s' is not a line of %s (%s)%s%s",
                 trace->path, trace->line, kept, trace->format->name,
                 problem ? problem : trace->format->help,
-                trace->base.sniffed ? "; the lines before it are: --format "
-                                      "names another" : "");
+                trace->records && trace->base.sniffed
+                    ? "; the lines before it are: --format names another" : "",
+                advice);
     return false;
+}
+
+/*
+ * Leaves a broken line out, and warns of the first one. Returns false if no
+ * more of them are allowed.
+ */
+static bool leave_out(TraceFile *trace)
+{
+    Workload *base = &trace->base;
+
+    if (base->broken_lines == base->broken_allowed) {
+        return false;
+    }
+    if (!base->broken_lines++ && base->warn) {
+        g_autofree char *text =
+            g_strdup_printf("%s:%" G_GUINT64_FORMAT ": left out: not a line of "
+                            "%s", trace->path, trace->line,
+                            trace->format->name);
+
+        base->warn(text);
+    }
+    return true;
 }
 
 /*
@@ -298,11 +328,12 @@ static bool trace_next(Workload *self, TraceRecord *record, GError **error)
         case TRACE_SKIP:
             break;
         case TRACE_BAD:
-            if (!is_of_head(trace, kept)) {
+            if (is_of_head(trace, kept)) {
+                self->skipped_lines++;
+            } else if (!leave_out(trace)) {
                 kept[60] = '\0';
                 return bad_line(trace, kept, problem, error);
             }
-            self->skipped_lines++;
             break;
         }
     }
@@ -460,6 +491,9 @@ static bool find_format(TraceFile *trace, const char *format, GError **error)
     lines = first_lines(trace);
     if (format) {
         return read_name(trace, format, lines, error);
+    }
+    if (!**lines && !lines[1]) {
+        return damaged(trace, "is empty", error);
     }
     trace->state.action = trace_action_of(lines);
     if (!trace_format_sniff(lines, trace->path, &guess, error)) {

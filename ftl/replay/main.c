@@ -28,7 +28,7 @@ static GPtrArray *warnings; /* NULL: none yet */
 static int64_t seed = 1, age = 0, age_overwrite = -1, age_seed = 1, depth = 1,
                speed = 1000, backlog = 1000000, max_requests, warmup, align,
                scale_bytes, runtime_us, trace_from_us, trace_for_us, repeat = 1,
-               max_gap_us, fill, fill_window_ms = 1000;
+               max_gap_us, skip_broken, fill, fill_window_ms = 1000;
 static gboolean list, quiet, version, shut_down, exact;
 
 static const GOptionEntry entries[] = {
@@ -96,6 +96,8 @@ static const GOptionEntry entries[] = {
       "cut gaps between requests to so many microseconds (0: none)", "N" },
     { "skip", 0, 0, G_OPTION_ARG_STRING, &skip,
       "leave these out: reads, writes, trims, flushes", "NAME,..." },
+    { "skip-broken", 0, 0, G_OPTION_ARG_INT64, &skip_broken,
+      "at most so many lines of a trace that are not of its format (0)", "N" },
     { "align", 0, 0, G_OPTION_ARG_INT64, &align,
       "round requests out to whole multiples (512)", "BYTES" },
     { "scale", 0, 0, G_OPTION_ARG_INT64, &scale_bytes,
@@ -143,6 +145,7 @@ static const OptionRange ranges[] = {
     { "trace-for", &trace_for_us, 0, G_MAXINT64 / 4000 },
     { "repeat", &repeat, 1, 1000000 },
     { "max-gap", &max_gap_us, 0, G_MAXINT64 / 4000 },
+    { "skip-broken", &skip_broken, 0, G_MAXINT64 },
     { "scale", &scale_bytes, 0, G_MAXINT64 },
     { "age", &age, 0, 1000 },
     { "age-overwrite", &age_overwrite, -1, G_MAXUINT32 - 1 },
@@ -310,10 +313,21 @@ static ScarpDrive *make_drive(GError **error)
 static Workload *open_workload(const ScarpDrive *drive, const char *name,
                                GError **error)
 {
-    if (!trace_of(name)) {
-        return gen_new(name + 4, scarp_drive_logical_bytes(drive), seed, error);
+    Workload *workload =
+        trace_of(name) ? trace_open(name, format, error)
+                       : gen_new(name + 4, scarp_drive_logical_bytes(drive),
+                                 seed, error);
+
+    if (workload && skip_broken && (!trace_of(name) || workload->absolute)) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_KEY,
+                    "--skip-broken: needs a trace that is a text");
+        workload->free(workload);
+        return NULL;
     }
-    return trace_open(name, format, error);
+    if (workload) {
+        workload->broken_allowed = skip_broken;
+    }
+    return workload;
 }
 
 static Workload *open_named(void *drive, GError **error)

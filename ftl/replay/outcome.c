@@ -62,12 +62,14 @@ static void print_changes(FILE *out, const Workload *workload,
 {
     fprintf(out, "  \"folded\": %" N ", \"skipped_lines\": %" N
             ", \"empty_requests\": %" N ", \"foreign_lines\": %" N
+            ", \"broken_lines\": %" N
             ",\n  \"skipped_requests\": %" N ", \"gaps_cut\": %" N
             ", \"gaps_cut_ns\": %" G_GINT64_FORMAT ", \"repeat\": %" N
             ",\n  \"times_back\": %" N ", \"times_ahead\": %" N
             ", \"warnings\": [",
             r->folded, workload->skipped_lines, workload->empty_requests,
-            workload->foreign_lines, workload->skipped_requests,
+            workload->foreign_lines, workload->broken_lines,
+            workload->skipped_requests,
             workload->gaps_cut, workload->gaps_cut_ns, o->repeat,
             workload->times_back, workload->times_ahead);
     for (guint i = 0; o->warnings && i < o->warnings->len; i++) {

@@ -100,6 +100,7 @@ static void follow(Reshaped *self)
         self->base.skipped_lines = inner->skipped_lines;
         self->base.empty_requests = inner->empty_requests;
         self->base.foreign_lines = inner->foreign_lines;
+        self->base.broken_lines = inner->broken_lines;
         self->base.times_back = inner->times_back;
         self->base.times_ahead = inner->times_ahead;
     }

@@ -45,6 +45,9 @@ struct Workload {
     uint64_t skipped_lines; /* before the first good line */
     uint64_t empty_requests; /* of requests without bytes */
     uint64_t foreign_lines; /* of operations for which drives have no command */
+    uint64_t broken_lines;  /* that are not of the format */
+    /* How many broken lines are left out before one ends the replay. */
+    uint64_t broken_allowed;
     /* Changes made by reshape_new(): */
     uint64_t skipped_requests; /* requests of operations that are left out */
     uint64_t gaps_cut;

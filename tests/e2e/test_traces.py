@@ -66,6 +66,40 @@ class Traces(unittest.TestCase):
         self.assertIn(f"{self.trace}:4: time goes back by 1299999999.700000 s", back)
         self.assertIn("goes back 3 times, and jumps ahead by more than a day 1 times", total)
 
+    def test_broken_lines(self) -> None:
+        """So many as are allowed are left out, and counted; one more ends the replay."""
+        lines = [f"{128166372000000000 + i},host,0,Write,{i * 4096},4096,0" for i in range(40)]
+        for at, broken in (
+            (13, "12816637,host"),
+            (16, "x"),
+            (18, lines[0].replace("4096,0", "4k,0")),
+        ):
+            lines.insert(at, broken)
+        text = "\n".join(lines)
+        done = self.replay(text)
+        self.assertIn(f"{self.trace}:14: '12816637,host' is not a line of msr", done.stderr)
+        self.assertIn("--skip-broken N leaves out so many such lines", done.stderr)
+        done = self.replay(text, "--skip-broken", "2")
+        self.assertEqual(done.returncode, 1)
+        warning, reason = done.stderr.splitlines()
+        self.assertIn(f"{self.trace}:14: left out: not a line of msr", warning)
+        self.assertIn(f"{self.trace}:19: '", reason)
+        for more, runs in (((), 1), (("--repeat", "2"), 2)):
+            done = self.replay(text, "--skip-broken", "3", *more)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (0, 1), done.stderr)
+            result = json.loads(done.stdout)
+            self.assertEqual((result["writes"], result["broken_lines"]), (40 * runs, 3))
+            self.assertEqual(len(result["warnings"]), 1)
+
+    def test_what_has_no_lines_to_skip(self) -> None:
+        for word in ("gen:mixed", str(self.trace)):
+            self.trace.write_text("")
+            command = [str(replayer.ensure_replay()), "-d", str(DRIVE), "--skip-broken", "1", word]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            said = "needs a trace that is a text" if word != str(self.trace) else "is empty"
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+            self.assertIn(said, done.stderr)
+
     def test_no_format(self) -> None:
         done = self.replay("what,is,this\n" * 9)
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))

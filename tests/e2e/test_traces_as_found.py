@@ -258,15 +258,16 @@ class Words(unittest.TestCase):
         result["trace"] = {"format": "msr", "sniffed": 0, "also": None}
         self.assertEqual(replay_words.workload(result), "t (msr): 1,200 requests measured")
         result |= {"folded": 2, "skipped_lines": 1, "empty_requests": 3, "foreign_lines": 1,
-                   "skipped_requests": 7, "gaps_cut": 2, "gaps_cut_ns": 5_000_000_000,
-                   "repeat": 3}  # fmt: skip
+                   "broken_lines": 4, "skipped_requests": 7, "gaps_cut": 2,
+                   "gaps_cut_ns": 5_000_000_000, "repeat": 3}  # fmt: skip
         result["trace"] |= {"sniffed": 900, "also": "spc"}
         self.assertEqual(
             replay_words.workload(result),
             "t (msr, by its first 900 requests, which fit spc, too: --format says which it is): "
             "1,200 requests measured, 2 requests folded onto the drive, 1 line of its head "
             "skipped, 3 requests of no bytes left out, 1 line left out that no drive has a command "
-            "for, 7 requests left out by --skip, 2 gaps cut by 5.00 s, run 3 times",
+            "for, 4 broken lines left out, 7 requests left out by --skip, 2 gaps cut by 5.00 s, "
+            "run 3 times",
         )
         self.assertFalse(re.search(r"\bNone\b", replay_words.workload(result)))
 

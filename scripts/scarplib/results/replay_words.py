@@ -10,8 +10,9 @@ from scarplib.results.units import human_ns
 
 # How a workload differs from what its file says, in scarp-replay's JSON.
 CHANGES = (
-    *("folded", "skipped_lines", "empty_requests", "foreign_lines", "skipped_requests"),
-    *("gaps_cut", "gaps_cut_ns", "repeat", "times_back", "times_ahead", "warnings"),
+    *("folded", "skipped_lines", "empty_requests", "foreign_lines", "broken_lines"),
+    *("skipped_requests", "gaps_cut", "gaps_cut_ns", "repeat"),
+    *("times_back", "times_ahead", "warnings"),
 )
 _DAY_NS = 86_400 * 10**9
 
@@ -29,6 +30,7 @@ def changes(result: dict[str, Any]) -> list[str]:
         ("empty_requests", "request of no bytes left out", "requests of no bytes left out"),
         ("foreign_lines", "line left out that no drive has a command for",
          "lines left out that no drive has a command for"),
+        ("broken_lines", "broken line left out", "broken lines left out"),
         ("skipped_requests", "request left out by --skip", "requests left out by --skip"),
     ):  # fmt: skip
         if count := result[key]:

@@ -224,7 +224,7 @@ static void test_odd_files(void)
     g_autofree char *endless = put("endless", long_line, 200000);
 
     fails("/nonexistent", NULL, "/nonexistent");
-    fails(empty, NULL, "of no format");
+    fails(empty, NULL, "is empty");
     fails(text, NULL, "of no format");
     fails(endless, NULL, "of no format");
     fails(text, "nonsense", "allowed: fio2, fio3, vscsi");

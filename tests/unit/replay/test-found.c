@@ -296,6 +296,41 @@ static void test_damaged(void)
     workload->free(workload);
 }
 
+/* Such lines are left out while that is allowed; the next one is named. */
+static void test_broken_allowed(void)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autofree char *path = NULL;
+
+    for (int i = 0; i < 20; i++) {
+        g_string_append_printf(text, "%d,a,0,Read,0,512,0\n", 1000 + i);
+    }
+    g_string_append(text, "what is this 7\n2000,a,0,Read,0,512,0\n8,b\n");
+    path = put(text->str, text->len);
+    for (uint64_t allowed = 0; allowed < 3; allowed++) {
+        g_autoptr(GError) error = NULL;
+        Workload *workload = trace_open(path, NULL, &error);
+        TraceRecord record;
+        int n = 0;
+
+        g_assert_no_error(error);
+        workload->broken_allowed = allowed;
+        while (workload->next(workload, &record, &error)) {
+            n++;
+        }
+        g_assert_cmpint(n, ==, allowed ? 21 : 20);
+        g_assert_cmpuint(workload->broken_lines, ==, allowed);
+        if (allowed < 2) {
+            g_assert_nonnull(strstr(error->message,
+                                    allowed ? "trace:23: '8,b' is not"
+                                            : "trace:21: 'what is this 7'"));
+        } else {
+            g_assert_no_error(error);
+        }
+        workload->free(workload);
+    }
+}
+
 static void test_bad_action(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -325,6 +360,7 @@ int main(int argc, char **argv)
     g_test_add_func("/found/sniffed/sizes", test_sizes);
     g_test_add_func("/found/sniffed/enough-records", test_enough_records);
     g_test_add_func("/found/sniffed/damaged", test_damaged);
+    g_test_add_func("/found/sniffed/broken-allowed", test_broken_allowed);
     g_test_add_func("/found/named/bad-action", test_bad_action);
     status = g_test_run();
     file = g_build_filename(folder, "trace", NULL);
