@@ -143,6 +143,8 @@ def own_file(key: str, folder: Path) -> Callable[[str], Path]:
             return own[path.stem]
         if bare and (near := nearest(path.stem, list(own))):
             raise UserError(f"{key}: {text}: no such file{near}")
+        if bare and not path.suffix and own:
+            raise UserError(f"{key}: {text}: no such file, nor one of {', '.join(own)}")
         return path
 
     return parse

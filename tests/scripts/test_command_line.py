@@ -80,7 +80,9 @@ class Help(Refused):
         self.assertTrue(typed("--unlocked", "run").unlocked)
         self.assertTrue(typed("run", "--unlocked").unlocked)
         self.assertFalse(typed("run").unlocked)
-        self.assertEqual(typed("replay", "--unlocked", "-d", "x", "t").typed, ["-d", "x", "t"])
+        self.assertEqual(
+            typed("replay", "--unlocked", "-d", "x.ini", "t").typed, ["-d", "x.ini", "t"]
+        )
 
 
 class Hints(Refused):
@@ -96,6 +98,18 @@ class Hints(Refused):
         ):
             with self.subTest(words):
                 self.assertIn(f"did you mean {near}?", self.error(*words))
+
+    def test_names_that_there_are_where_none_is_near(self) -> None:
+        for words, key, folder in (
+            (("compare", "--device", "xyzzy"), "--device", DEVICES),
+            (("sweep", "--devices", "xyzzy", "--seeds", "1"), "--devices", DEVICES),
+            (("fill", "xyzzy"), "DEVICE", DEVICES),
+            (("compare", "--job", "xyzzy"), "--job", FIO_JOBS),
+        ):
+            with self.subTest(words):
+                names = ", ".join(path.stem for path in sorted(folder.glob("*.*")))
+                said = f"scarp: error: {key}: xyzzy: no such file, nor one of {names}"
+                self.assertEqual(self.error(*words), said)
 
     def test_of_what_the_engine_says(self) -> None:
         for said, wanted in (
@@ -115,7 +129,7 @@ class Hints(Refused):
 
 
 class Missing(Refused):
-    """Of a file that is not there one line names it, before anything is fetched or built."""
+    """What is missing or wrong is said in a line before anything is fetched or built."""
 
     def test_files(self) -> None:
         for words in (("fit", "none.json"), ("convert", "none.vscsi", "-o", "x.csv")):
@@ -125,6 +139,11 @@ class Missing(Refused):
             ):
                 line = self.error(*words)
                 self.assertEqual(line, f"scarp: error: {words[1]}: No such file or directory")
+
+    def test_options_of_a_prompt_that_exclude_each_other(self) -> None:
+        with mock.patch("scarplib.guest.user_guest.prepare", side_effect=AssertionError):
+            line = self.error("shell", "--zoned", "--mkfs", "ext4")
+            self.assertIn("--mkfs: excludes --zoned", line)
 
     def test_a_report_of_one_run(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

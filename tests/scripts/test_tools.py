@@ -153,11 +153,15 @@ class Arguments(Refused):
             (("determinism", "-n", "3"), "-n", "4 to"),
             # A drive that is not aged would be measured as if it was.
             (
-                ("replay", "-d", "x", "--age-overwrite", "5", "gen:zipf"),
+                ("replay", "-d", "x.ini", "--age-overwrite", "5", "gen:zipf"),
                 "--age-overwrite",
                 "--age,",
             ),
-            (("replay", "-d", "x", "--age=0", "--age-pattern=random"), "--age-pattern", "--age,"),
+            (
+                ("replay", "-d", "x.ini", "--age=0", "--age-pattern=random"),
+                "--age-pattern",
+                "--age,",
+            ),
             (("replay", "-i", "x", "--age-overwrite", "5", "gen:zipf"), "--image"),
             (("replay", "-i", "x", "--schemes", "a,b", "--age-seed", "5"), "--age-seed", "--image"),
             (("compare", "--image", "x", "--age", "500"), "--age", "--image"),

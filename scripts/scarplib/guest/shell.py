@@ -114,6 +114,7 @@ def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int
     """Boot and hand over the terminal until the guest ends."""
     if user and len(user.kernels) > 1:
         raise UserError("--kernel: a prompt is of one guest")
+    view = view_of(arguments)
     qmp = qmp_arguments(arguments.qmp)
     if qmp:
         # `scarp cut` runs in it: it must not have to wait for packages while the guest runs.
@@ -121,7 +122,6 @@ def shell(arguments: argparse.Namespace, user: User | None, clock: Clock) -> int
     (guest,) = user_guest.prepare(user or User()).guests.values()
     task = guest.task
     qemu = ensure_qemu()
-    view = view_of(arguments)
     if len(view.sizes) > 1:
         view = view.shared(logical_bytes(arguments.device, arguments.set))
     check_drive(
