@@ -93,6 +93,19 @@ static bool check_free(const ScarpDrive *drive, uint32_t p, uint32_t *free,
 }
 
 /*
+ * Returns how many erases in SLC mode the block can have had. Without dynamic
+ * blocks only static ones are erased in that mode, and such a block loses the
+ * mode only as it becomes bad.
+ */
+static uint32_t most_slc_erases(const ScarpDrive *drive, uint32_t b)
+{
+    bool never = !drive->desc.slc_dynamic && !in_slc_mode(drive, b) &&
+                 scarp_block_record(drive, b)->state != BLOCK_BAD;
+
+    return never ? 0 : scarp_media_erases(drive, b);
+}
+
+/*
  * Checks that the mode of block b fits its state and its written pages, and
  * counts the block in *found and *all. scarp_slc_check() compares these counts
  * with the plane's counters.
@@ -107,6 +120,11 @@ static bool count(const ScarpDrive *drive, uint32_t b, ScarpSlcPlane *found,
     found->n_full += state == BLOCK_CACHE;
     found->n_static += mode == MODE_STATIC && state != BLOCK_FREE;
     found->n_dynamic += mode == MODE_SLC;
+    if (scarp_media_slc_erases(drive, b) > most_slc_erases(drive, b)) {
+        return scarp_law_differs(error, "erases in SLC mode of block", b,
+                                 scarp_media_slc_erases(drive, b),
+                                 most_slc_erases(drive, b));
+    }
     if (mode == MODE_SLC && state == BLOCK_FREE) {
         return scarp_law_differs(error, "mode of free block", b, mode,
                                  MODE_REAL);

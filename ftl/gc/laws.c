@@ -17,6 +17,22 @@ static uint32_t count_programs(const ScarpDrive *drive, uint32_t p)
     return n;
 }
 
+/*
+ * Checks that a fold of a static block has a page reserved for each page of the
+ * block before its first flash command starts: the proof in core/spare.c relies
+ * on that.
+ */
+static bool fold_has_pages(const ScarpDrive *drive, uint32_t p, GError **error)
+{
+    const ScarpGcJob *job = &drive->gc.plane[p].job;
+
+    return !drive->gc.fold || !job->running || job->begun || !job->fold ||
+           scarp_media_mode(drive, job->victim) != MODE_STATIC ||
+           job->fold_pages >= drive->geo.slc_pages ||
+           scarp_law_differs(error, "pages reserved for a fold in plane", p,
+                             job->fold_pages, drive->geo.slc_pages);
+}
+
 bool scarp_gc_laws(const ScarpDrive *drive, uint32_t p, GError **error)
 {
     const ScarpGcPlane *plane = &drive->gc.plane[p];
@@ -25,6 +41,9 @@ bool scarp_gc_laws(const ScarpDrive *drive, uint32_t p, GError **error)
                      plane->job.fold_pages +
                      count_programs(drive, p);
 
+    if (!fold_has_pages(drive, p, error)) {
+        return false;
+    }
     if (promised != found) {
         return scarp_law_differs(error, "promised pages of plane", p, promised,
                                  found);

@@ -394,6 +394,9 @@ static void draw_slc(Maker *m, Draw *d)
         set(m, "slc.fold_planes",
             draw_from(d, 1, number_of(m->s, "geometry.planes_per_die", 1)));
     }
+    if (draw_chance(d, 15)) {
+        set(m, "nand.endurance_erases", DRAW_OF(d, 1, 3, 10, 100));
+    }
     if (number_of(m->s, "nand.endurance_erases", 0)) {
         set(m, "slc.endurance_erases", DRAW_OF(d, 1, 2, 5, 20, 100));
     }
