@@ -129,12 +129,23 @@ static bool count(const ScarpDrive *drive, uint32_t b, ScarpSlcPlane *found,
         return scarp_law_differs(error, "mode of free block", b, mode,
                                  MODE_REAL);
     }
-    if ((mode != MODE_REAL &&
-         scarp_block_record(drive, b)->written > drive->geo.slc_pages) ||
-        (state == BLOCK_FULL && mode != MODE_REAL) ||
-        (mode != MODE_REAL && state != BLOCK_FREE &&
-         scarp_media_origin(drive, b) != SCARP_ORIGIN_HOST)) {
-        return scarp_law_differs(error, "SLC block", b, state, BLOCK_CACHE);
+    if (mode == MODE_REAL) {
+        return true;
+    }
+    if (scarp_block_record(drive, b)->written > drive->geo.slc_pages) {
+        return scarp_law_differs(error, "pages of SLC block", b,
+                                 scarp_block_record(drive, b)->written,
+                                 drive->geo.slc_pages);
+    }
+    if (state == BLOCK_FULL) {
+        return scarp_law_differs(error, "state of SLC block", b, state,
+                                 BLOCK_CACHE);
+    }
+    if (state != BLOCK_FREE &&
+        scarp_media_origin(drive, b) != SCARP_ORIGIN_HOST) {
+        return scarp_law_differs(error, "origin of SLC block", b,
+                                 scarp_media_origin(drive, b),
+                                 SCARP_ORIGIN_HOST);
     }
     return true;
 }
@@ -168,11 +179,12 @@ bool scarp_slc_check(const ScarpDrive *drive, uint32_t p, uint32_t *open,
                                  *free + slc->n_static,
                                  drive->geo.static_blocks);
     }
-    if (found.n_dynamic != slc->n_dynamic ||
-        (slc->n_dynamic && !drive->desc.slc_dynamic) ||
-        (most && slc->n_dynamic > most)) {
+    if (found.n_dynamic != slc->n_dynamic) {
         return scarp_law_differs(error, "dynamic SLC blocks of plane", p,
                                  slc->n_dynamic, found.n_dynamic);
     }
-    return true;
+    most = !drive->desc.slc_dynamic ? 0 : most ? most : UINT64_MAX;
+    return slc->n_dynamic <= most ||
+           scarp_law_differs(error, "most dynamic SLC blocks of plane", p,
+                             slc->n_dynamic, most);
 }
