@@ -66,6 +66,22 @@
     MARK(closed_on_load, \
          "an image's open block that this drive would never fill was " \
          "closed") \
+    MARK(unit_kept_for_collection, \
+         "the host's next reclaim unit waited, as the last free one is kept " \
+         "for collections") \
+    MARK(plane_a_unit_ahead, \
+         "a plane waited for its next reclaim unit, as another plane of its " \
+         "group was a whole unit behind") \
+    MARK(two_units_open, \
+         "a reclaim unit was opened while an earlier one of the same handle " \
+         "had pages left") \
+    MARK(opened_beside_victim, \
+         "a reclaim unit was opened while blocks of a victim of its group " \
+         "were not erased") \
+    /* allocation */ \
+    MARK(group_passed_over, \
+         "a page of the host went past a group of planes that has more than " \
+         "its share of the data") \
     /* pack */ \
     MARK(host_page_padded, "a page of the host's units was not full") \
     /* map */ \
@@ -171,6 +187,8 @@
     MARK(stale_when_moved, \
          "a unit was written or deallocated while its collection " \
          "programmed it") \
+    MARK(page_of_two_blocks, \
+         "a page of copies got units of two blocks of one reclaim unit") \
     MARK(page_of_two_victims, "a page carried units of two victims") \
     MARK(copyback_of_part, \
          "a page with stale units moved through the controller, where " \

@@ -15,7 +15,7 @@ extern const ScarpHilOps scarp_hil_noop, scarp_hil_deadline,
     scarp_hil_anticipatory, scarp_hil_flash_aware, scarp_hil_hios_1,
     scarp_hil_hios_2;
 extern const ScarpAllocOps scarp_alloc_static, scarp_alloc_dynamic,
-    scarp_alloc_striped;
+    scarp_alloc_striped, scarp_alloc_reclaim;
 extern const ScarpVictimOps scarp_victim_greedy, scarp_victim_fifo,
     scarp_victim_random, scarp_victim_d_choices, scarp_victim_cost_benefit,
     scarp_victim_read_match;
@@ -26,7 +26,7 @@ extern const ScarpMultiplaneOps scarp_multiplane_none, scarp_multiplane_host,
     scarp_multiplane_gc_par;
 extern const ScarpPlaceOps scarp_place_in_plane, scarp_place_copyback,
     scarp_place_in_channel, scarp_place_global, scarp_place_gc_z,
-    scarp_place_paragc;
+    scarp_place_paragc, scarp_place_in_group;
 extern const ScarpAheadOps scarp_ahead_none, scarp_ahead_background,
     scarp_ahead_pregc;
 extern const ScarpRedundancyOps scarp_redundancy_direct,

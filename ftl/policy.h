@@ -56,6 +56,7 @@ typedef enum {
     NEEDS_ANY_PAGE = 1 << 7,
     NEEDS_EARLY = 1 << 8,     /* a write's planes are known when it arrives */
     NEEDS_NO_SLC = 1 << 9,    /* a drive without an SLC cache */
+    NEEDS_NO_UNITS = 1 << 10, /* a block is its own reclaim unit */
 } ScarpNeeds;
 
 typedef struct ScarpPolicy ScarpPolicy;

@@ -48,8 +48,18 @@ static void write_mapped(ScarpDrive *drive, uint32_t p, uint32_t lpn)
     scarp_map_move(drive, lpn, ppn);
 }
 
-static uint32_t plane_of(ScarpDrive *drive, uint32_t lpn)
+/*
+ * Returns the plane for lpn. Reclaim units are written in stripe order, one
+ * page after the other, so only *open, the drive's one open page, may ask for
+ * the next plane.
+ */
+static uint32_t plane_of(ScarpDrive *drive, uint32_t lpn, const OpenPage *open)
 {
+    if (scarp_blocks_in_units(drive)) {
+        return open->next_ppn == SCARP_NONE
+                   ? drive->scheme.alloc->plane(drive, lpn, 0)
+                   : scarp_ppn_plane(drive, open->next_ppn);
+    }
     return drive->scheme.alloc->early
                ? drive->scheme.alloc->plane(drive, lpn, 0)
                : (lpn >> drive->geo.page_shift) % drive->geo.n_planes;
@@ -71,8 +81,9 @@ static void write_unit(ScarpDrive *drive, OpenPage *page, uint32_t lpn)
 
 static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 {
-    uint32_t p = plane_of(drive, lpn);
-    uint32_t *ppn = &open[p].next_ppn;
+    uint32_t p = plane_of(drive, lpn, open);
+    OpenPage *page = &open[scarp_blocks_in_units(drive) ? 0 : p];
+    uint32_t *ppn = &page->next_ppn;
 
     if (scarp_map_can(drive, MAP_PLACES_PAGES)) {
         write_mapped(drive, p, lpn);
@@ -87,7 +98,7 @@ static void write_now(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
         *ppn = scarp_page_take_real(drive, p, 0);
         scarp_media_pages_programmed(drive, *ppn, 1);
     }
-    write_unit(drive, &open[p], lpn);
+    write_unit(drive, page, lpn);
 }
 
 /*
@@ -207,7 +218,7 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
  */
 static bool write_cached(ScarpDrive *drive, OpenPage *open, uint32_t lpn)
 {
-    uint32_t p = plane_of(drive, lpn);
+    uint32_t p = plane_of(drive, lpn, open);
 
     if (open[p].next_ppn == SCARP_NONE) {
         if (!scarp_slc_has_room(drive, p, 0)) {

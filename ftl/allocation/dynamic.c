@@ -88,7 +88,7 @@ const ScarpAllocOps scarp_alloc_dynamic = {
     .policy = {
         .axis = AXIS_ALLOCATION,
         .name = "dynamic",
-        .needs = NEEDS_NO_PARITY | NEEDS_ANY_PAGE,
+        .needs = NEEDS_NO_PARITY | NEEDS_ANY_PAGE | NEEDS_NO_UNITS,
         .help = "a die without garbage collection first, then the least busy",
         .source = "hpdc18 section 3.3",
     },

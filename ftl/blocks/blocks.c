@@ -23,7 +23,8 @@ static uint32_t record_bytes(const ScarpGeometry *geo)
 uint64_t scarp_blocks_bytes(const ScarpGeometry *geo)
 {
     return (uint64_t)geo->n_blocks *
-           (record_bytes(geo) + 2 * sizeof(ScarpBlockLink));
+               (record_bytes(geo) + 2 * sizeof(ScarpBlockLink)) +
+           scarp_ru_bytes(geo);
 }
 
 bool scarp_blocks_init(ScarpDrive *drive,
@@ -83,6 +84,7 @@ void scarp_blocks_clear(ScarpDrive *drive)
         g_free(blocks->plane[p].bucket_filled);
     }
     scarp_slc_clear(drive);
+    scarp_ru_clear(drive);
     g_free(blocks->opened);
     g_free(blocks->map_full);
     scarp_table_free(blocks->plane);
@@ -111,11 +113,12 @@ void scarp_full_insert(ScarpDrive *drive, ScarpBlocksPlane *plane,
                        uint32_t index)
 {
     scarp_full_append(drive, plane, index);
-    scarp_bucket_insert(drive, plane, index);
+    scarp_bucket_insert(drive, plane, index,
+                        scarp_block_record(drive, index)->valid);
 }
 
-static void full_remove(ScarpDrive *drive, ScarpBlocksPlane *plane,
-                        uint32_t index)
+void scarp_full_unlink(ScarpDrive *drive, ScarpBlocksPlane *plane,
+                       uint32_t index)
 {
     ScarpBlockLink *links = drive->blocks.full, link = links[index];
     ScarpBlockList *list = &plane->full;
@@ -125,7 +128,14 @@ static void full_remove(ScarpDrive *drive, ScarpBlocksPlane *plane,
     *(link.next == SCARP_NONE ? &list->tail : &links[link.next].prev) =
         link.prev;
     plane->n_full--;
-    scarp_bucket_remove(drive, plane, index);
+}
+
+static void full_remove(ScarpDrive *drive, ScarpBlocksPlane *plane,
+                        uint32_t index)
+{
+    scarp_full_unlink(drive, plane, index);
+    scarp_bucket_remove(drive, plane, index,
+                        scarp_block_record(drive, index)->valid);
 }
 
 /* ---- Free blocks -------------------------------------------------------- */
@@ -146,6 +156,9 @@ void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
     drive->blocks.n_free++;
     *(list->head == SCARP_NONE ? &list->head : &link[list->tail].next) = index;
     list->tail = index;
+    if (drive->blocks.rus) {
+        scarp_ru_freed(drive, index);
+    }
 }
 
 uint32_t scarp_free_pop(ScarpDrive *drive, ScarpBlocksPlane *plane)
@@ -253,6 +266,9 @@ static void erased(ScarpDrive *drive, uint32_t index, bool needed)
         scarp_blocks_plane_of(drive, index)->n_map--;
     }
     scarp_media_erase(drive, index);
+    if (drive->blocks.rus) {
+        scarp_ru_erased(drive, index);
+    }
     if (scarp_slc_erased(drive, index, mode, needed)) {
         return;
     }

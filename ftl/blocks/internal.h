@@ -27,9 +27,9 @@ static inline uint32_t scarp_valid_bytes(const ScarpGeometry *geo)
  * are seldom in the CPU's cache, and a CPU waits for a read, not for a write.
  */
 static inline void scarp_bucket_insert(ScarpDrive *drive,
-                                       ScarpBlocksPlane *plane, uint32_t index)
+                                       ScarpBlocksPlane *plane, uint32_t index,
+                                       uint32_t valid)
 {
-    uint32_t valid = scarp_block_record(drive, index)->valid;
     ScarpBlockList *list = &plane->bucket[valid];
     ScarpBlockLink *link = drive->blocks.link;
 
@@ -44,9 +44,9 @@ static inline void scarp_bucket_insert(ScarpDrive *drive,
 }
 
 static inline void scarp_bucket_remove(ScarpDrive *drive,
-                                       ScarpBlocksPlane *plane, uint32_t index)
+                                       ScarpBlocksPlane *plane, uint32_t index,
+                                       uint32_t valid)
 {
-    uint32_t valid = scarp_block_record(drive, index)->valid;
     ScarpBlockList *list = &plane->bucket[valid];
     ScarpBlockLink *links = drive->blocks.link, link = links[index];
 
@@ -67,6 +67,9 @@ static inline void scarp_bucket_remove(ScarpDrive *drive,
 void scarp_full_append(ScarpDrive *drive, ScarpBlocksPlane *plane,
                        uint32_t index);
 void scarp_full_insert(ScarpDrive *drive, ScarpBlocksPlane *plane,
+                       uint32_t index);
+/* Removes a block from the list that scarp_full_append() adds it to. */
+void scarp_full_unlink(ScarpDrive *drive, ScarpBlocksPlane *plane,
                        uint32_t index);
 void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
                      uint32_t index);
@@ -112,6 +115,32 @@ void scarp_slc_close_unused(ScarpDrive *drive, uint32_t plane);
  */
 bool scarp_slc_check(const ScarpDrive *drive, uint32_t plane, uint32_t *open,
                      uint32_t *free, GError **error);
+/*
+ * Functions of blocks/ru.c, for drives with reclaim units of several planes.
+ * scarp_ru_possible(), scarp_ru_offset() and scarp_ru_take() do what
+ * scarp_page_possible(), scarp_page_offset() and scarp_page_take() do.
+ * scarp_ru_valid_changed() is called when the block's valid units have changed,
+ * scarp_ru_erased() when it was erased, and scarp_ru_freed() when it was put
+ * into its plane's free list.
+ */
+bool scarp_ru_possible(const ScarpDrive *drive, uint32_t plane,
+                       ScarpOrigin origin, uint16_t stream);
+uint32_t scarp_ru_offset(const ScarpDrive *drive, uint32_t plane,
+                         ScarpOrigin origin, uint16_t stream);
+uint32_t scarp_ru_take(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
+                       uint16_t stream);
+void scarp_ru_valid_changed(ScarpDrive *drive, uint32_t block, int change);
+void scarp_ru_erased(ScarpDrive *drive, uint32_t block);
+void scarp_ru_freed(ScarpDrive *drive, uint32_t block);
+void scarp_ru_clear(ScarpDrive *drive);
+uint64_t scarp_ru_bytes(const ScarpGeometry *geo);
+/*
+ * blocks/ru_laws.c: checks the free blocks, full blocks and open blocks of a
+ * plane, and, for the first plane of a group, the group's units.
+ */
+bool scarp_ru_check(const ScarpDrive *drive, uint32_t plane, GError **error);
+/* blocks/laws.c: counts the block's valid bits. */
+uint32_t scarp_block_marks(const ScarpDrive *drive, uint32_t block);
 /* Functions of blocks/bad.c. */
 void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
 /*

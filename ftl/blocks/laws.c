@@ -5,7 +5,7 @@
  */
 #include "blocks/internal.h"
 
-static uint32_t count_marks(const ScarpDrive *drive, uint32_t block)
+uint32_t scarp_block_marks(const ScarpDrive *drive, uint32_t block)
 {
     uint32_t marks = 0;
 
@@ -72,7 +72,7 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, uint32_t n_static,
     for (uint32_t i = 0; i < drive->desc.blocks_per_plane; i++) {
         uint32_t b = p * drive->desc.blocks_per_plane + i;
         const ScarpBlock *block = scarp_block_record(drive, b);
-        uint32_t found = count_marks(drive, b);
+        uint32_t found = scarp_block_marks(drive, b);
 
         if (found != block->valid) {
             return scarp_law_differs(error, "valid units of block", b,
@@ -170,6 +170,9 @@ bool scarp_blocks_check(const ScarpDrive *drive, uint32_t p, GError **error)
 {
     uint32_t open = 0, n_static = 0;
 
+    if (drive->blocks.rus) {
+        return scarp_ru_check(drive, p, error);
+    }
     return (!drive->blocks.slc ||
             scarp_slc_check(drive, p, &open, &n_static, error)) &&
            check_lists(drive, p, n_static, error) &&

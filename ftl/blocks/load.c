@@ -74,7 +74,8 @@ void scarp_blocks_add_full(ScarpDrive *drive, uint32_t index)
 
 void scarp_blocks_add_candidate(ScarpDrive *drive, uint32_t index)
 {
-    scarp_bucket_insert(drive, scarp_blocks_plane_of(drive, index), index);
+    scarp_bucket_insert(drive, scarp_blocks_plane_of(drive, index), index,
+                        scarp_block_record(drive, index)->valid);
 }
 
 void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t index)

@@ -298,6 +298,76 @@ static inline void scarp_blocks_clear_opened(ScarpDrive *drive, uint32_t die)
     drive->blocks.opened[die] = false;
 }
 
+/* ---- Reclaim units of several planes: blocks/ru.c ----------------------- */
+
+/*
+ * True for a drive whose reclaim units are of several planes (a group). The
+ * lists of full blocks of a group's first plane are then lists of full units,
+ * each under the number of its block there, and the planes' free blocks are
+ * counted as the units that the group can open. The functions from here to
+ * scarp_ru_erases() are for such drives.
+ */
+static inline bool scarp_blocks_in_units(const ScarpDrive *drive)
+{
+    return drive->blocks.rus;
+}
+
+static inline uint32_t scarp_ru_group(const ScarpDrive *drive, uint32_t plane)
+{
+    return plane / (uint32_t)drive->desc.reclaim_planes;
+}
+
+/* Returns the first plane of the group that has this plane. */
+static inline uint32_t scarp_ru_first_plane(const ScarpDrive *drive,
+                                            uint32_t plane)
+{
+    return plane - plane % (uint32_t)drive->desc.reclaim_planes;
+}
+
+/*
+ * Returns which of the group's planes, in stripe order, gets the write point's
+ * next page, and ends its turn. The caller queues a program there. origin:
+ * SCARP_ORIGIN_GC is the write point of collections.
+ */
+uint32_t scarp_ru_next_turn(ScarpDrive *drive, uint32_t group,
+                            ScarpOrigin origin, uint16_t stream);
+/* Returns how many valid mapping units the group has. */
+static inline uint32_t scarp_ru_group_valid(const ScarpDrive *drive,
+                                            uint32_t group)
+{
+    return drive->blocks.rus->group[group].valid;
+}
+
+/* True while a victim of the plane's group has blocks that are not erased. */
+static inline bool scarp_ru_collected(const ScarpDrive *drive, uint32_t plane)
+{
+    return drive->blocks.rus->group[scarp_ru_group(drive, plane)].collected;
+}
+
+/*
+ * Makes the full unit of this block, which is in its group's first plane, the
+ * victim of a collection. scarp_ru_victim_block() returns the victim's block in
+ * a plane. scarp_block_erased() is called for each of its blocks.
+ */
+void scarp_ru_take_victim(ScarpDrive *drive, uint32_t block);
+uint32_t scarp_ru_victim_block(const ScarpDrive *drive, uint32_t plane);
+/* Returns the block in the plane of a full unit, named as above. */
+uint32_t scarp_ru_block_in(const ScarpDrive *drive, uint32_t block,
+                           uint32_t plane);
+/* Answer for the full unit of this block, which is in its first plane. */
+uint32_t scarp_ru_valid(const ScarpDrive *drive, uint32_t block);
+int64_t scarp_ru_modified_ns(const ScarpDrive *drive, uint32_t block);
+/* True when no program is under way in the unit. */
+bool scarp_ru_settled(const ScarpDrive *drive, uint32_t block);
+/* Returns the mean of the erases of the unit's blocks. */
+uint32_t scarp_ru_erases(const ScarpDrive *drive, uint32_t block);
+
+/*
+ * Puts the blocks of a new drive with ftl.reclaim_planes above 1 into reclaim
+ * units from now on. Does nothing with other drives.
+ */
+void scarp_blocks_set_units(ScarpDrive *drive);
+
 /* ---- Candidates for a victim: read-only --------------------------------- */
 
 static inline uint32_t scarp_block_valid(const ScarpDrive *drive,
@@ -320,6 +390,31 @@ static inline uint32_t scarp_block_written(const ScarpDrive *drive,
                                            uint32_t block)
 {
     return scarp_block_record(drive, block)->written;
+}
+
+/*
+ * Answer for a candidate: a full block, or the full reclaim unit that has this
+ * block in its first plane.
+ */
+static inline uint32_t scarp_victim_valid(const ScarpDrive *drive,
+                                          uint32_t block)
+{
+    return drive->blocks.rus ? scarp_ru_valid(drive, block)
+                             : scarp_block_valid(drive, block);
+}
+
+static inline int64_t scarp_victim_modified_ns(const ScarpDrive *drive,
+                                               uint32_t block)
+{
+    return drive->blocks.rus ? scarp_ru_modified_ns(drive, block)
+                             : scarp_block_modified_ns(drive, block);
+}
+
+static inline uint32_t scarp_victim_erases(const ScarpDrive *drive,
+                                           uint32_t block)
+{
+    return drive->blocks.rus ? scarp_ru_erases(drive, block)
+                             : scarp_media_erases(drive, block);
 }
 
 static inline bool scarp_block_is_full(const ScarpDrive *drive, uint32_t block)

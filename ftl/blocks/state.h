@@ -91,6 +91,55 @@ typedef struct {
     uint32_t n_static, n_dynamic; /* blocks with pages: open, full, victim */
 } ScarpSlcPlane;
 
+/*
+ * A reclaim unit of several planes: a block of each plane of a group, opened,
+ * filled and collected together. Its number is that of its block in the group's
+ * first plane, counted through all groups. That block may be opened again
+ * before the other blocks of a victim are erased, so a victim has a number of
+ * its own: the number of units plus that of its group.
+ */
+typedef enum { RU_NONE, RU_OPEN, RU_FULL, RU_VICTIM } ScarpRuState;
+
+typedef struct {
+    uint32_t valid;      /* valid mapping units of all its blocks */
+    uint32_t written;    /* pages given to programs; of a victim: as it was */
+    uint32_t n_blocks;   /* blocks that are not erased yet */
+    uint16_t point;      /* the write point that opened it */
+    uint8_t state;       /* ScarpRuState */
+    int64_t modified_ns; /* last time a page was taken or a bit changed */
+} ScarpRu;
+
+/*
+ * A write point of a group: of collections, or of a stream of the host. The
+ * planes of the group take turns, so each unit gives each of them equally many
+ * pages. The unit that a plane's next page belongs to follows from what the
+ * plane has taken: it is the older open unit until that has no page left there.
+ */
+enum { RU_POINT_GC, RU_POINT_HOST, RU_POINTS = RU_POINT_HOST +
+                                               SCARP_MAX_STREAMS };
+
+typedef struct {
+    uint32_t older, newer; /* open units, or SCARP_NONE */
+    uint32_t turn;         /* whose turn it is, of the group's planes */
+} ScarpRuPoint;
+
+typedef struct {
+    ScarpRuPoint point[RU_POINTS];
+    uint32_t valid;    /* valid mapping units of all planes */
+    bool collected;    /* a victim has blocks that are not erased */
+} ScarpRuGroup;
+
+typedef struct {
+    ScarpRuGroup *group; /* [geo.reclaim_groups] */
+    ScarpRu *unit;       /* [number] */
+    uint32_t *block;     /* [number][ftl.reclaim_planes]; SCARP_NONE: erased */
+    uint32_t *unit_of;   /* [block]: number, or SCARP_NONE */
+    /* [plane]: free blocks; ScarpBlocksPlane.n_free has the group's units */
+    uint32_t *n_free;
+    uint32_t n_units;    /* numbers of units that are no victims */
+    ScarpBlockList *buckets; /* [group][geo.victim_units + 1] */
+} ScarpRus;
+
 typedef struct {
     char *records;         /* [block]; use scarp_block_record() */
     uint32_t record_bytes; /* bytes from one record to the next */
@@ -101,6 +150,7 @@ typedef struct {
     ScarpBlockList *buckets; /* [plane][units_per_block + 1] */
     ScarpBlocksPlane *plane;
     ScarpSlcPlane *slc;    /* [plane]; NULL: no SLC cache */
+    ScarpRus *rus;         /* NULL: a block is its own reclaim unit */
     uint32_t *map_full;    /* [plane][translation_blocks]: full blocks */
     bool *opened; /* [die]: a block was opened since the last clear */
 } ScarpBlocks;

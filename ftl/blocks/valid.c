@@ -16,10 +16,13 @@ static inline void change_valid(ScarpDrive *drive, uint32_t index, int change)
     ScarpBlocksPlane *plane = scarp_blocks_plane_of(drive, index);
     ScarpBlock *block = scarp_block_record(drive, index);
 
-    if (block->state == BLOCK_FULL) {
-        scarp_bucket_remove(drive, plane, index);
+    if (drive->blocks.rus) {
         block->valid += change;
-        scarp_bucket_insert(drive, plane, index);
+        scarp_ru_valid_changed(drive, index, change);
+    } else if (block->state == BLOCK_FULL) {
+        scarp_bucket_remove(drive, plane, index, block->valid);
+        block->valid += change;
+        scarp_bucket_insert(drive, plane, index, block->valid);
     } else {
         block->valid += change;
     }

@@ -185,12 +185,16 @@ bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
     if (drive->blocks.slc && origin == SCARP_ORIGIN_HOST) {
         return cached_possible(drive, p, stream);
     }
-    return real_possible(drive, p, origin, stream);
+    return drive->blocks.rus ? scarp_ru_possible(drive, p, origin, stream)
+                             : real_possible(drive, p, origin, stream);
 }
 
 uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t p,
                            ScarpOrigin origin, uint16_t stream)
 {
+    if (drive->blocks.rus) {
+        return scarp_ru_offset(drive, p, origin, stream);
+    }
     return scarp_page_is_slc(drive, p, origin, stream)
                ? scarp_slc_offset(drive, p, stream)
                : next_of(drive, p, point_for(drive, p, origin, stream));
@@ -264,6 +268,9 @@ uint32_t scarp_page_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
     if (scarp_page_is_slc(drive, p, origin, stream)) {
         return scarp_slc_take(drive, p, stream);
     }
+    if (drive->blocks.rus) {
+        return scarp_ru_take(drive, p, origin, stream);
+    }
     return take(drive, p, point_for(drive, p, origin, stream), origin, stream,
                 1);
 }
@@ -272,6 +279,9 @@ uint32_t scarp_page_take_real(ScarpDrive *drive, uint32_t p, uint16_t stream)
 {
     ScarpOrigin origin = SCARP_ORIGIN_HOST;
 
+    if (drive->blocks.rus) {
+        return scarp_ru_take(drive, p, origin, stream);
+    }
     return take(drive, p, point_for(drive, p, origin, stream), origin, stream,
                 1);
 }

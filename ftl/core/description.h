@@ -126,6 +126,8 @@ typedef struct {
     uint64_t unit_bytes;   /* mapping unit; 0: a page */
     uint64_t over_provisioning_permille; /* (raw - logical) / logical */
     uint64_t streams;   /* streams of the host; each has its own blocks */
+    /* planes that have a block of a reclaim unit; 1: a block is one */
+    uint64_t reclaim_planes;
     uint64_t recovery;  /* RECOVERY_… */
     uint64_t paired_pages; /* ScarpPaired */
     uint64_t parity_width;   /* pages of a stripe with its parity; 0: none */
@@ -236,6 +238,12 @@ static inline uint64_t scarp_slc_spare_blocks(const ScarpDescription *d)
     return scarp_has_slc(d) ? scarp_slc_open_blocks(d) + 1 : 0;
 }
 
+/* True for a drive whose reclaim units are of several blocks. */
+static inline bool scarp_has_units(const ScarpDescription *d)
+{
+    return d->reclaim_planes > 1;
+}
+
 /*
  * Returns how many invalid pages a block must have to be worth a collection.
  * With ftl.paired_pages=pad GC may have to fill the cells of its last copy with
@@ -247,6 +255,24 @@ static inline uint64_t scarp_gain_pages(const ScarpDescription *d)
     return d->paired_pages == PAIRED_PAD ? d->cell_bits : 1;
 }
 
+/*
+ * Returns how many invalid mapping units a victim must have to be worth a
+ * collection. Each of the jobs that collect a reclaim unit may fill the last
+ * page of its copies only in part, and a page must be gained nevertheless.
+ */
+static inline uint64_t scarp_gain_units(const ScarpDescription *d)
+{
+    uint64_t units = d->unit_bytes ? d->page_bytes / d->unit_bytes : 1;
+
+    return scarp_has_units(d) ? d->reclaim_planes * (units - 1) + 1
+                              : scarp_gain_pages(d) * units;
+}
+
+/*
+ * Returns how many pages of a plane are kept for data that other groups of
+ * planes should have, on a drive with several groups (core/spare.c).
+ */
+uint64_t scarp_uneven_pages(const ScarpDescription *d);
 /*
  * Returns how many blocks of a plane are for translation units (parts of the
  * mapping) alone; 0 without ftl.mapping=demand. core/spare.c explains this

@@ -241,7 +241,7 @@ static bool check_over_provisioning(const ScarpDescription *d, GError **error)
     uint64_t apart = MIN(translation + d->slc_static_blocks,
                          d->blocks_per_plane);
     uint64_t data_pages = (d->blocks_per_plane - apart) * d->pages_per_block;
-    uint64_t logical = scarp_plane_pages(d);
+    uint64_t logical = scarp_plane_pages(d) + scarp_uneven_pages(d);
     uint64_t needed = scarp_reserved_blocks(d) + scarp_slc_spare_blocks(d);
 
     if (needed < d->blocks_per_plane - apart &&
@@ -533,5 +533,6 @@ bool scarp_description_check(const ScarpDescription *d, GError **error)
     return check_power(d, error) && check_lies(d, error) &&
            scarp_description_check_slc(d, error) &&
            scarp_description_check_heat(d, error) &&
+           scarp_description_check_ru(d, error) &&
            check_over_provisioning(d, error) && check_bad_blocks(d, error);
 }

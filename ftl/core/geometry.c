@@ -28,7 +28,9 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.translation_blocks = scarp_translation_blocks(d);
     geo.recovery_blocks = scarp_recovery_blocks(d);
     geo.kept_blocks = geo.translation_blocks + geo.recovery_blocks;
-    geo.gain_units = scarp_gain_pages(d) * geo.units_per_page;
+    geo.victim_units = geo.units_per_block * (uint32_t)d->reclaim_planes;
+    geo.reclaim_groups = geo.n_planes / (uint32_t)d->reclaim_planes;
+    geo.gain_units = scarp_gain_units(d);
     geo.not_full_blocks = scarp_blocks_not_full(d);
     geo.slc_pages = scarp_has_slc(d) ? d->pages_per_block / d->cell_bits : 0;
     geo.static_blocks = d->slc_static_blocks;

@@ -36,6 +36,9 @@ typedef struct {
     uint32_t kept_blocks;            /* translation_blocks + recovery_blocks */
     uint32_t translation_shift; /* log2 of a translation unit's entries */
     uint32_t gain_units; /* invalid units that a victim must have */
+    /* mapping units of a victim: of a block, or of a reclaim unit */
+    uint32_t victim_units;
+    uint32_t reclaim_groups; /* sets of planes that share reclaim units */
     uint32_t not_full_blocks; /* scarp_blocks_not_full(), of a plane */
     uint32_t slc_pages; /* pages of a block in SLC mode; 0: no SLC cache */
     uint32_t static_blocks; /* of a plane, in SLC mode for ever */

@@ -47,6 +47,22 @@ uint64_t scarp_plane_pages(const ScarpDescription *d)
            (1000 + d->over_provisioning_permille);
 }
 
+/*
+ * A drive whose reclaim units take only some of its planes sends a page of the
+ * host to a group of planes with no more than the mean of all data and all that
+ * is buffered. So a group may have its share of the buffer more than
+ * its share of the data, and a page. Copies stay in their group.
+ */
+uint64_t scarp_uneven_pages(const ScarpDescription *d)
+{
+    uint64_t planes = d->channels * d->chips_per_channel * d->dies_per_chip *
+                      d->planes_per_die;
+    uint64_t buffer = d->buffer_bytes / d->page_bytes;
+
+    return scarp_has_units(d) && d->reclaim_planes < planes
+               ? (buffer + planes - 1) / planes + 1 : 0;
+}
+
 uint64_t scarp_bad_blocks(const ScarpDescription *d)
 {
     return d->blocks_per_plane * d->bad_blocks_permille / 1000;
@@ -80,6 +96,18 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 }
 
 /*
+ * With reclaim units of several planes (ftl.reclaim_planes) each number is that
+ * of a plane's part of the units. A group of planes is like one plane whose
+ * blocks are the units: when the host's next page waits for a collection, one
+ * unit is free, which is GC's, GC's own unit is open, and each other stream may
+ * have an open unit. A stream may have two open units (blocks/ru.c), but all
+ * pages that are left in the older one have programs in queues, so the older
+ * one becomes full without a free unit.
+ *
+ * The numbers hold plane by plane because a unit of N planes keeps N times as
+ * many stale mapping units as a block does before it is worth a collection
+ * (scarp_gain_units()).
+ *
  * A drive with an SLC cache always finds a victim, too:
  * - Static blocks (slc.static_blocks) need no space for data: the other blocks
  *   have room for all data that is in static blocks.
@@ -104,7 +132,8 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d)
  */
 uint64_t scarp_needed_blocks(const ScarpDescription *d)
 {
-    uint64_t pages = scarp_plane_pages(d), page_units = units_of_page(d);
+    uint64_t pages = scarp_plane_pages(d) + scarp_uneven_pages(d);
+    uint64_t page_units = units_of_page(d);
     uint64_t data = (pages + d->pages_per_block - 1) / d->pages_per_block;
     /* GC does not collect a block with `least` or more valid units */
     uint64_t least = (d->pages_per_block - scarp_gain_pages(d)) * page_units +

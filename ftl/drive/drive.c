@@ -159,11 +159,25 @@ static bool fill(ScarpDrive *drive, const ScarpConfig *config,
     if (!image) {
         scarp_blocks_set_bad(drive);
         scarp_blocks_set_static(drive);
+        scarp_blocks_set_units(drive);
     }
     return (!image || load(drive, image, config->image_path, error)) &&
            scarp_scheme_init(&drive->scheme, drive, config->scheme,
                              config->params, error) &&
            (!image || scarp_image_load_scheme(image, drive, error));
+}
+
+static bool can_have_image(const ScarpDrive *drive, const char *path,
+                           GError **error)
+{
+    if (!scarp_has_units(&drive->desc)) {
+        return true;
+    }
+    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                "image=%s: a drive with reclaim units of several planes "
+                "(ftl.reclaim_planes=%" G_GUINT64_FORMAT ") can be neither "
+                "saved nor loaded yet", path, drive->desc.reclaim_planes);
+    return false;
 }
 
 static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
@@ -176,7 +190,8 @@ static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
         return NULL;
     }
     drive = scarp_core_new(&desc, config);
-    if ((image && !scarp_image_fits(image, drive, error)) ||
+    if ((image && (!can_have_image(drive, config->image_path, error) ||
+                   !scarp_image_fits(image, drive, error))) ||
         !memory_suffices(drive, error) || !init_rooms(drive, config, error)) {
         g_free(drive);
         return NULL;
@@ -206,6 +221,9 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
 
 bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
 {
+    if (!can_have_image(drive, path, error)) {
+        return false;
+    }
     if (!scarp_at_rest(drive, error)) {
         return false;
     }

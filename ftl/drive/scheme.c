@@ -183,6 +183,9 @@ static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
         if (scarp_has_parity(drive)) {
             return &scarp_alloc_striped.policy;
         }
+        if (scarp_has_units(&drive->desc)) {
+            return &scarp_alloc_reclaim.policy;
+        }
         return strcmp(drive->desc.allocation, "dynamic")
                    ? &scarp_alloc_static.policy : &scarp_alloc_dynamic.policy;
     case AXIS_VICTIM:
@@ -193,6 +196,9 @@ static const ScarpPolicy *fallback(const ScarpDrive *drive, ScarpAxis axis)
         return drive->desc.multiplane ? &scarp_multiplane_host.policy
                                    : &scarp_multiplane_none.policy;
     case AXIS_PLACEMENT:
+        if (scarp_has_units(&drive->desc)) {
+            return &scarp_place_in_group.policy;
+        }
         return drive->desc.copyback ? &scarp_place_copyback.policy
                                  : &scarp_place_in_plane.policy;
     case AXIS_REDUNDANCY:
@@ -265,6 +271,12 @@ static bool has_no_slc(const ScarpDrive *drive,
     return !scarp_has_slc(&drive->desc);
 }
 
+static bool has_no_units(const ScarpDrive *drive,
+                         const ScarpScheme *scheme G_GNUC_UNUSED)
+{
+    return !scarp_has_units(&drive->desc);
+}
+
 static const struct {
     ScarpNeeds bit;
     const char *what;
@@ -289,6 +301,8 @@ static const struct {
       "known before its data moves (static)", is_early },
     { NEEDS_NO_SLC, "a drive without an SLC cache (slc.static_blocks=0, "
       "slc.dynamic=0)", has_no_slc },
+    { NEEDS_NO_UNITS, "blocks that are their own reclaim units "
+      "(ftl.reclaim_planes=1)", has_no_units },
 };
 
 /*

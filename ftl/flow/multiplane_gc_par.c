@@ -81,7 +81,7 @@ const ScarpMultiplaneOps scarp_multiplane_gc_par = {
         .axis = AXIS_MULTIPLANE,
         .name = "gc-par",
         .needs = NEEDS_PLANES | NEEDS_TIME | NEEDS_ANY_PAGE |
-                 NEEDS_NO_SLC,
+                 NEEDS_NO_SLC | NEEDS_NO_UNITS,
         .help = "host commands join GC's in multi-plane commands",
         .source = "hpdc18 section 4.1, Algorithm 2; section 4.2",
         .params = params,

@@ -73,8 +73,12 @@ bool scarp_flow_redirect(ScarpDrive *drive, uint32_t die)
     uint32_t first = scarp_die_plane(drive, die);
     bool moved = false;
 
-    if (scarp_map_can(drive, MAP_PLACES_PAGES) || scarp_has_parity(drive)) {
-        /* the mapping or a stripe says which plane a unit goes to */
+    if (scarp_map_can(drive, MAP_PLACES_PAGES) || scarp_has_parity(drive) ||
+        scarp_blocks_in_units(drive)) {
+        /*
+         * the mapping, a stripe or the order of a reclaim unit says which plane
+         * a unit goes to
+         */
         return false;
     }
     for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {

@@ -35,13 +35,19 @@ static uint32_t for_wear(ScarpDrive *drive, uint32_t p, uint32_t victim)
     for (int i = 0; i < WEAR_LOOKS; i++) {
         uint32_t b = scarp_victim_random_full(drive, p);
 
-        if (scarp_media_erases(drive, b) < scarp_media_erases(drive, least)) {
+        if (scarp_victim_erases(drive, b) <
+            scarp_victim_erases(drive, least)) {
             least = b;
         }
     }
-    if (scarp_media_erases(drive, least) + drive->desc.wear_spread_erases >=
-        scarp_media_erases(drive, victim)) {
+    if (scarp_victim_erases(drive, least) + drive->desc.wear_spread_erases >=
+        scarp_victim_erases(drive, victim)) {
         return SCARP_NONE;
+    }
+    if (scarp_blocks_in_units(drive) &&
+        scarp_victim_valid(drive, least) + drive->geo.gain_units >
+            drive->geo.victim_units + 1) {
+        return SCARP_NONE; /* its copies could need more than a reclaim unit */
     }
     return scarp_policy_random_below(drive, WEAR_SHARE) ? least : SCARP_NONE;
 }
@@ -89,6 +95,12 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p, bool *levelling)
     return fresher;
 }
 
+static bool settled(const ScarpDrive *drive, uint32_t victim)
+{
+    return scarp_blocks_in_units(drive) ? scarp_ru_settled(drive, victim)
+                                        : scarp_block_settled(drive, victim);
+}
+
 /*
  * A block is full as soon as its last page is given to a program. Its valid
  * bits are complete only when that program has ended, so until then the block
@@ -98,7 +110,7 @@ uint32_t scarp_gc_choose_victim(ScarpDrive *drive, uint32_t p, bool *levelling)
 {
     uint32_t victim = choose(drive, p, levelling);
 
-    if (victim != SCARP_NONE && !scarp_block_settled(drive, victim)) {
+    if (victim != SCARP_NONE && !settled(drive, victim)) {
         scarp_mark(drive, victim_unsettled);
         return SCARP_NONE;
     }

@@ -27,7 +27,13 @@ int64_t scarp_gc_cost_ns(const ScarpDrive *drive, uint32_t p)
     int64_t ns = 0, command = drive->desc.command_ns;
     uint32_t victim, staged = 0;
 
-    if (!scarp_victim_least(drive, p, &victim, 1)) {
+    if (scarp_blocks_in_units(drive)) {
+        if (!scarp_victim_least(drive, scarp_ru_first_plane(drive, p), &victim,
+                                1)) {
+            return 0;
+        }
+        victim = scarp_ru_block_in(drive, victim, p);
+    } else if (!scarp_victim_least(drive, p, &victim, 1)) {
         return 0;
     }
     if (each_ns) {

@@ -132,6 +132,9 @@ bool scarp_gc_collect_now(ScarpDrive *drive, uint32_t p)
         return scarp_gc_merge_now(drive, p, scarp_map_is_stuck(drive, p)
                    ? scarp_map_waiting_lpn(drive, p) : SCARP_NONE);
     }
+    if (scarp_blocks_in_units(drive)) {
+        return scarp_gc_collect_unit_now(drive, p);
+    }
     victim = scarp_gc_choose_victim(drive, p, &levelling);
     if (victim == SCARP_NONE || !scarp_gc_has_room(drive, p, victim)) {
         return false;

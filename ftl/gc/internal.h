@@ -118,6 +118,26 @@ const ScarpFlashCmd *scarp_gc_in_need(const ScarpDrive *drive, uint32_t plane);
 const ScarpFlashCmd *scarp_gc_waits_for_page(const ScarpDrive *drive,
                                              uint32_t plane);
 
+/*
+ * gc/job.c: begins the job that collects the block, which was taken out of the
+ * lists of full blocks.
+ */
+void scarp_gc_start_taken(ScarpDrive *drive, uint32_t plane, uint32_t victim,
+                          ScarpOrigin origin, bool levelling);
+
+/* ---- Reclaim units of several planes: gc/ru_collect.c, gc/ru_staging.c --- */
+
+/*
+ * Do for the group of this plane what scarp_gc_start() and
+ * scarp_gc_collect_now() do for a plane.
+ */
+bool scarp_gc_start_unit(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
+bool scarp_gc_collect_unit_now(ScarpDrive *drive, uint32_t plane);
+/* Do what scarp_gc_stage() and scarp_gc_close_packers() do, below. */
+void scarp_gc_stage_in_group(ScarpDrive *drive, ScarpGcJob *job,
+                             ScarpCopy *copy);
+void scarp_gc_close_in_group(ScarpDrive *drive, const ScarpGcJob *job);
+
 /* ---- Folds: gc/fold.c --------------------------------------------------- */
 
 void scarp_fold_init(ScarpDrive *drive);

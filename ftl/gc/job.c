@@ -306,12 +306,18 @@ void scarp_gc_run(ScarpDrive *drive, ScarpGcJob *job)
 static void start(ScarpDrive *drive, uint32_t p, uint32_t victim,
                   ScarpOrigin origin, bool levelling)
 {
-    ScarpGcJob *job = scarp_gc_job(drive, p);
-
     scarp_mark_if(drive, evictions_met_translation_collection,
                   scarp_block_is_translation(drive, victim) &&
                   scarp_map_evicts(drive));
     scarp_block_take(drive, victim);
+    scarp_gc_start_taken(drive, p, victim, origin, levelling);
+}
+
+void scarp_gc_start_taken(ScarpDrive *drive, uint32_t p, uint32_t victim,
+                          ScarpOrigin origin, bool levelling)
+{
+    ScarpGcJob *job = scarp_gc_job(drive, p);
+
     memset(job, 0, sizeof(*job));
     job->origin = origin;
     job->levelling = levelling;
@@ -337,6 +343,9 @@ bool scarp_gc_start(ScarpDrive *drive, uint32_t p, ScarpOrigin origin)
     }
     if (scarp_map_can(drive, MAP_MERGES)) {
         return scarp_gc_merge_start(drive, p, SCARP_NONE, origin);
+    }
+    if (scarp_blocks_in_units(drive)) {
+        return scarp_gc_start_unit(drive, p, origin);
     }
     victim = scarp_gc_choose_victim(drive, p, &levelling);
     if (victim == SCARP_NONE || !scarp_gc_has_room(drive, p, victim)) {

@@ -39,6 +39,7 @@ const ScarpPacingOps scarp_pacing_ideal = {
     .policy = {
         .axis = AXIS_PACING,
         .name = "ideal",
+        .needs = NEEDS_NO_UNITS,
         .help = "garbage collection that costs no time",
         .source = "hpdc18 section 5, Ideal-No-GC",
     },

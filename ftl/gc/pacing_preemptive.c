@@ -7,15 +7,16 @@
 #include "gc/internal.h"
 
 /*
- * True when the plane depends on a collection, for one of three reasons: a
- * collection runs there; a page of the plane is reserved for copies; or a
- * program waits there for a page, and the plane cannot collect until the die's
- * running collection ends. That program would starve as long as the die has
- * other programs.
+ * True when the plane depends on a collection, for one of four reasons: a
+ * collection runs there; the collection of a reclaim unit may copy to it; a
+ * page of the plane is reserved for copies; or a program waits there for a page,
+ * and the plane cannot collect until the die's running collection ends. That
+ * program would starve as long as the die has other programs.
  */
 static bool waits(const ScarpDrive *drive, uint32_t die, uint32_t p)
 {
     return scarp_gc_runs(drive, p) || scarp_plane_is_promised(drive, p) ||
+           (scarp_blocks_in_units(drive) && scarp_ru_collected(drive, p)) ||
            (scarp_nand_collecting(drive, die) &&
             scarp_gc_in_need(drive, p));
 }

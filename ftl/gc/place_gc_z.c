@@ -59,7 +59,7 @@ const ScarpPlaceOps scarp_place_gc_z = {
         .axis = AXIS_PLACEMENT,
         .name = "gc-z",
         .needs = NEEDS_CHANNELS | NEEDS_TIME | NEEDS_NO_PARITY |
-                 NEEDS_ANY_PAGE,
+                 NEEDS_ANY_PAGE | NEEDS_NO_UNITS,
         .help = "relocated pages go to channels by Zipf 0.95",
         .source = "paragc section IV",
         .init = init,

@@ -42,7 +42,8 @@ const ScarpPlaceOps scarp_place_global = {
     .policy = {
         .axis = AXIS_PLACEMENT,
         .name = "global",
-        .needs = NEEDS_TIME | NEEDS_NO_PARITY | NEEDS_ANY_PAGE,
+        .needs = NEEDS_TIME | NEEDS_NO_PARITY | NEEDS_ANY_PAGE |
+                 NEEDS_NO_UNITS,
         .help = "relocated pages go round all planes of the drive",
         .source = "hpdc18 section 4.4",
         .state_size = sizeof(Global),

@@ -25,7 +25,8 @@ const ScarpPlaceOps scarp_place_in_channel = {
     .policy = {
         .axis = AXIS_PLACEMENT,
         .name = "in-channel",
-        .needs = NEEDS_TIME | NEEDS_NO_PARITY | NEEDS_ANY_PAGE,
+        .needs = NEEDS_TIME | NEEDS_NO_PARITY | NEEDS_ANY_PAGE |
+                 NEEDS_NO_UNITS,
         .help = "relocated pages stay in their channel",
         .source = "paragc section IV, its Baseline",
     },

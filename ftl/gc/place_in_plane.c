@@ -9,6 +9,7 @@ const ScarpPlaceOps scarp_place_in_plane = {
     .policy = {
         .axis = AXIS_PLACEMENT,
         .name = "in-plane",
+        .needs = NEEDS_NO_UNITS,
         .help = "relocated pages stay in their plane",
         .source = "hpdc18 section 2",
     },
@@ -19,7 +20,7 @@ const ScarpPlaceOps scarp_place_copyback = {
     .policy = {
         .axis = AXIS_PLACEMENT,
         .name = "copyback",
-        .needs = NEEDS_TIME,
+        .needs = NEEDS_TIME | NEEDS_NO_UNITS,
         .help = "relocated pages stay in their plane, moved by copyback",
         .source = "ONFI 4.2, copyback; TTFlash (FAST 2017), plane-blocking GC",
     },

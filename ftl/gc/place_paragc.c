@@ -391,7 +391,7 @@ const ScarpPlaceOps scarp_place_paragc = {
         .axis = AXIS_PLACEMENT,
         .name = "paragc",
         .needs = NEEDS_CHANNELS | NEEDS_TIME | NEEDS_NO_PARITY |
-                 NEEDS_ANY_PAGE,
+                 NEEDS_ANY_PAGE | NEEDS_NO_UNITS,
         .help = "relocated pages go to channels by service rate and hotness",
         .source = "paragc section III, Algorithms 1 and 2",
         .params = params,

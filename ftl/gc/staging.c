@@ -97,6 +97,10 @@ void scarp_gc_stage(ScarpDrive *drive, ScarpGcJob *job, ScarpCopy *copy)
     uint32_t p = job->plane;
     ScarpPacker *packer;
 
+    if (scarp_blocks_in_units(drive)) {
+        scarp_gc_stage_in_group(drive, job, copy);
+        return;
+    }
     if (scarp_unit_stream(&copy->unit)) {
         /*
          * Translation units stay in their plane, which keeps blocks for them.
@@ -155,6 +159,10 @@ void scarp_gc_close_packers(ScarpDrive *drive, ScarpGcJob *job)
     ScarpPacker *own = &drive->gc.plane[job->plane].packer;
     ScarpPacker *map = &drive->gc.map_packer[job->plane];
 
+    if (scarp_blocks_in_units(drive)) {
+        scarp_gc_close_in_group(drive, job);
+        return;
+    }
     if (scarp_packer_count(map)) {
         emit(drive, map, job->plane); /* all its units are this job's */
         return;

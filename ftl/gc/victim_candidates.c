@@ -12,7 +12,7 @@
  */
 static bool worth(const ScarpDrive *drive, uint32_t valid)
 {
-    return valid + drive->geo.gain_units <= drive->geo.units_per_block;
+    return valid + drive->geo.gain_units <= drive->geo.victim_units;
 }
 
 uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t p,
@@ -20,7 +20,7 @@ uint32_t scarp_victim_least(const ScarpDrive *drive, uint32_t p,
 {
     uint32_t n = 0;
 
-    for (uint32_t w = 0; w <= drive->geo.units_per_block / 64; w++) {
+    for (uint32_t w = 0; w <= drive->geo.victim_units / 64; w++) {
         uint64_t filled = scarp_bucket_word(drive, p, w);
 
         if (filled) {
@@ -44,7 +44,7 @@ uint32_t scarp_victim_above(const ScarpDrive *drive, uint32_t p,
                             uint32_t least, uint32_t *n_below)
 {
     *n_below = 0;
-    for (uint32_t w = 0; w <= drive->geo.units_per_block / 64; w++) {
+    for (uint32_t w = 0; w <= drive->geo.victim_units / 64; w++) {
         uint64_t filled = scarp_bucket_word(drive, p, w);
 
         for (; filled; filled &= filled - 1) {
@@ -72,7 +72,7 @@ uint32_t scarp_victim_or_least(const ScarpDrive *drive, uint32_t p,
     uint32_t least;
 
     if (block != SCARP_NONE &&
-        worth(drive, scarp_block_valid(drive, block))) {
+        worth(drive, scarp_victim_valid(drive, block))) {
         return block;
     }
     scarp_mark_if(drive, choice_not_worth_it, block != SCARP_NONE);

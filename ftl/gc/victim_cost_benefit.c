@@ -13,7 +13,7 @@
 
 static uint32_t choose(ScarpDrive *drive, uint32_t p)
 {
-    uint32_t n = drive->geo.units_per_block, best = SCARP_NONE;
+    uint32_t n = drive->geo.victim_units, best = SCARP_NONE;
     unsigned __int128 best_gain = 0;
     uint64_t best_cost = 1;
 
@@ -28,7 +28,8 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p)
             if (!valid) {
                 return b; /* an empty block costs nothing */
             }
-            gain = scarp_time_ns(drive) - scarp_block_modified_ns(drive, b) + 1;
+            gain = scarp_time_ns(drive) - scarp_victim_modified_ns(drive, b) +
+                   1;
             gain *= n - valid;
             if (valid < n && gain * best_cost > best_gain * valid) {
                 best = b;

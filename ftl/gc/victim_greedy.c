@@ -14,8 +14,8 @@ static uint32_t choose(ScarpDrive *drive, uint32_t p)
     uint32_t best = n ? candidates[0] : SCARP_NONE;
 
     for (uint32_t i = 1; i < n; i++) {
-        if (scarp_media_erases(drive, candidates[i]) <
-            scarp_media_erases(drive, best)) {
+        if (scarp_victim_erases(drive, candidates[i]) <
+            scarp_victim_erases(drive, best)) {
             scarp_mark(drive, least_worn_victim);
             best = candidates[i];
         }

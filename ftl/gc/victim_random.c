@@ -20,8 +20,8 @@ static uint32_t choose_d(ScarpDrive *drive, uint32_t p)
     for (uint64_t i = 1; i < d && best != SCARP_NONE; i++) {
         uint32_t other = scarp_victim_random_full(drive, p);
 
-        if (scarp_block_valid(drive, other) <
-            scarp_block_valid(drive, best)) {
+        if (scarp_victim_valid(drive, other) <
+            scarp_victim_valid(drive, best)) {
             best = other;
         }
     }

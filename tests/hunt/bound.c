@@ -77,15 +77,18 @@ void bound_know(Bound *bound, const Scenario *s, uint64_t logical_bytes)
     }
     bound->sector_ns = SECTOR * 1000 / link + 1;
     bound->command_ns = value(s, "controller.firmware_ns", 5000);
-    bound->merges = strcmp(scenario_mapping(s), "page") &&
-                    strcmp(scenario_mapping(s), "demand");
+    /* A die waits for what other dies collect in their part of a unit. */
+    bound->merges = (strcmp(scenario_mapping(s), "page") &&
+                     strcmp(scenario_mapping(s), "demand")) ||
+                    value(s, "ftl.reclaim_planes", 1) > 1;
     bound->dies = value(s, "geometry.channels", 1) *
                   value(s, "geometry.chips_per_channel", 1) *
                   value(s, "geometry.dies_per_chip", 1);
     bound->die_planes = value(s, "geometry.planes_per_die", 1);
     bound->channel_ns = 2 * channel_ns;
     bound->block_pages = value(s, "geometry.pages_per_block", 4) *
-                         (is_cached(s) ? 3 : 1);
+                         (is_cached(s) ? 3 : 1) *
+                         value(s, "ftl.reclaim_planes", 1);
     bound->blocks = value(s, "geometry.channels", 1) *
                     value(s, "geometry.chips_per_channel", 1) *
                     value(s, "geometry.dies_per_chip", 1) *

@@ -429,6 +429,21 @@ static void draw_heat(Maker *m, Draw *d)
     }
 }
 
+/* Reclaim units of some of the drive's planes, or of all. */
+static void draw_units(Maker *m, Draw *d, const Shape *x)
+{
+    uint64_t dies = x->channels * x->chips * x->dies, n;
+
+    do {
+        n = draw_from(d, 1, dies);
+    } while (dies % n);
+    set(m, "ftl.reclaim_planes", n * x->planes);
+    if (n < dies || draw_chance(d, 50)) {
+        set(m, "controller.buffer_bytes",
+            x->page_bytes * DRAW_OF(d, 2, 2, 3, 8, 64));
+    }
+}
+
 static void draw_gc(Maker *m, const Shape *x)
 {
     Draw *d = m->draw;
@@ -475,10 +490,11 @@ static void draw_age(Maker *m)
 }
 
 /*
- * slc, heat: NULL, or of what the SLC cache and the temperature are drawn. They
- * are draws of their own, so a drive without them is what it was.
+ * slc, heat, units: NULL, or of what the SLC cache, the temperature and reclaim
+ * units of several planes are drawn. They are draws of their own, so a drive
+ * without them is what it was.
  */
-static Scenario *draw_one(Draw *d, Draw *slc, Draw *heat,
+static Scenario *draw_one(Draw *d, Draw *slc, Draw *heat, Draw *units,
                           const ScenarioWish *wish, const Theme *theme)
 {
     Maker m = { .draw = d, .s = scenario_new(), .theme = theme,
@@ -486,7 +502,7 @@ static Scenario *draw_one(Draw *d, Draw *slc, Draw *heat,
     g_autofree char *wished = theme_pick(d, wish->mapping);
     Shape x = { .mapping = wished ? wished : schemes_draw_mapping(d) };
 
-    if (slc) {
+    if (slc || units) {
         x.mapping = "page";
     }
 
@@ -524,6 +540,13 @@ static Scenario *draw_one(Draw *d, Draw *slc, Draw *heat,
     }
     if (heat) {
         draw_heat(&m, heat);
+    }
+    if (units) {
+        remove_keys(m.s, "ftl.parity_,nand.power_cuts=,controller.plp_bytes=,"
+                         "ftl.paired_pages=,lie.,nand.copyback=,"
+                         "gc.separate_active_block=,ftl.allocation=dynamic,"
+                         "controller.buffer_bytes=");
+        draw_units(&m, units, &x);
     }
     draw_age(&m);
     m.s->seed = draw_below(d, 1000);
@@ -652,8 +675,11 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
     Draw d = { number * 0x2545f4914f6cdd1dull + 1 };
     Draw slc = { number * 0x9e3779b97f4a7c15ull + 3 };
     Draw heat = { number * 0xd6e8feb86659fd93ull + 5 };
+    Draw ru = { number * 0xd1342543de82ef95ull + 7 };
     bool cached = wish->slc || (!wish->mapping && !wish->theme &&
                                 draw_chance(&slc, 6));
+    bool in_units = wish->units || (!cached && !wish->cuts && !wish->mapping &&
+                                    !wish->theme && draw_chance(&ru, 6));
     bool warm = !wish->theme && draw_chance(&heat, 8);
     const Theme *theme = NULL;
     ScenarioWish its = *wish;
@@ -666,8 +692,8 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
         ScarpDrive *drive;
         uint64_t permille;
 
-        /* A scheme that no drive with an SLC cache goes with is not tried on. */
-        bool other = cached && strstr(draws->last, "scheme=");
+        /* A scheme that no drive of the kind goes with is not tried on. */
+        bool other = (cached || in_units) && strstr(draws->last, "scheme=");
 
         *draws->last = 0;
         /* What few drives go with is not much rarer than what all do. */
@@ -680,8 +706,8 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
         if (other || i % TRIES_OF_SCHEME == 0) {
             draw_scheme(&d, &its, &scheme, &params);
         }
-        s = draw_one(&d, cached ? &slc : NULL, warm ? &heat : NULL, &its,
-                     theme);
+        s = draw_one(&d, cached ? &slc : NULL, warm ? &heat : NULL,
+                     in_units ? &ru : NULL, &its, theme);
         permille = spare_of(s);
         g_free(s->scheme);
         s->scheme = g_strdup(scheme);

@@ -29,6 +29,7 @@ static gboolean forks;
 static char *plant_name;
 static ForksPlant plant;
 static gboolean slc;
+static gboolean units;
 static char *keep_in;
 
 static const GOptionEntry entries[] = {
@@ -47,6 +48,8 @@ static const GOptionEntry entries[] = {
       "only drives whose power fails", NULL },
     { "slc", 0, 0, G_OPTION_ARG_NONE, &slc,
       "only drives with an SLC cache", NULL },
+    { "units", 0, 0, G_OPTION_ARG_NONE, &units,
+      "only drives with reclaim units of several planes", NULL },
     { "cut-kinds", 0, 0, G_OPTION_ARG_NONE, &cut_kinds,
       "print how many cuts each kind of drive had", NULL },
     { "lie", 0, 0, G_OPTION_ARG_STRING, &lie,
@@ -138,7 +141,7 @@ static void run_range(Report *report, void *opaque)
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without, .theme = theme,
                                 .cuts = cuts || lie, .lie = lie,
-                                .slc = slc };
+                                .slc = slc, .units = units };
 
     for (uint64_t n = range->first; n < range->end; n++) {
         ScenarioDraws draws;
@@ -263,7 +266,7 @@ static void leave_file(const Failure *failure)
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without, .theme = theme,
                                 .cuts = cuts || lie, .lie = lie,
-                                .slc = slc };
+                                .slc = slc, .units = units };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(failure->number, &wish, &draws);
     Report *report = child_shared(sizeof(Report));
@@ -465,7 +468,7 @@ static int one_scenario(void)
     const ScenarioWish wish = { .scheme = scheme, .mapping = mapping,
                                 .without = without, .theme = theme,
                                 .cuts = cuts || lie, .lie = lie,
-                                .slc = slc };
+                                .slc = slc, .units = units };
     ScenarioDraws draws;
     Scenario *s = scenario_draw(seed, &wish, &draws);
     g_autofree char *text = s ? scenario_text(s) : NULL;

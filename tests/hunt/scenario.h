@@ -71,6 +71,7 @@ typedef struct {
     uint64_t theme;      /* its number from 1 on; 0: any */
     bool cuts;           /* the power of every drive fails */
     bool slc;            /* every drive has an SLC cache */
+    bool units;          /* every drive has units of several planes */
     const char *lie;     /* and it tells this lie of lie.*; NULL: none */
 } ScenarioWish;
 

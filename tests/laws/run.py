@@ -5,7 +5,8 @@ FIFO: Desnoyers 2012, the closed form.  d-choices: the mean-field equations of V
 integrated here; greedy is their limit of many choices (Bux and Iliadis 2010 agree with it).
 Over-provisioning is net: the free and the active block are not part of the pool.
 With SCARP_TEST_ALL=1 in the environment, as `make test-laws` has it, the whole grid; otherwise
-seven of its 36 points.
+seven of its 36 points.  Reclaim units of a die and of the whole drive obey the same theory, with
+units in place of blocks: two points, or twelve.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -36,6 +38,16 @@ POLICIES = ("fifo", "d-choices", "greedy")
 GRID = [
     (name, op, pages) for name in POLICIES for op in (70, 150, 280) for pages in (64, 128, 256, 512)
 ]
+# How the pages of a unit lie: planes of a die, dies, and planes of a unit.
+LAYOUTS = [(2, 1, 2), (1, 8, 8), (2, 2, 2), (2, 4, 8)]
+UNITS = [
+    (name, op, layout) for layout in LAYOUTS for name, op in (("fifo", 150), ("d-choices", 280))
+]
+UNITS += [("greedy", 280, layout) for layout in LAYOUTS]
+FEW_UNITS = [("fifo", 150, (2, 2, 2)), ("d-choices", 280, (2, 4, 8))]
+# When a victim is chosen, one unit is free, the host has just opened another, and collections have
+# written half of theirs.
+OUTSIDE_UNITS = 2.5
 # choices() for greedy comes to no rest with 64 pages, and takes 20 s; with 256 less than one.
 FEW = [(name, op, 256 if name == "greedy" else 64) for name in POLICIES for op in (70, 280)]
 FEW.append(("d-choices", 280, 512))
@@ -92,6 +104,46 @@ def measured(scheme: str, op: int, pages: int, params: list[str]) -> tuple[float
     return wa, logical / ((BLOCKS - OUTSIDE) * pages)
 
 
+def unit_pages(name: str) -> int:
+    return 256 if name == "greedy" else 64
+
+
+def measured_units(
+    scheme: str, op: int, layout: tuple[int, int, int], params: list[str]
+) -> tuple[float, float]:
+    """The same of reclaim units, collected while the host writes."""
+    planes, dies, unit_planes = layout
+    pages = unit_pages(scheme) // unit_planes
+    logical = int(BLOCKS * pages * 1000 / (1000 + op)) * planes * dies
+    done = subprocess.run(
+        [str(replayer.ensure_replay()), "--quiet", "-d", str(HERE / "pool.ini"), "-s", scheme,
+         *params, "-o", f"geometry.pages_per_block={pages}",
+         "-o", f"geometry.planes_per_die={planes}", "-o", f"geometry.dies_per_chip={dies}",
+         "-o", f"ftl.reclaim_planes={unit_planes}",
+         "-o", f"ftl.over_provisioning_permille={op}", "-o", "gc.separate_active_block=1",
+         "-o", "controller.buffer_bytes=131072", "--age", "1000", "-m", "closed", "-q", "16",
+         "--warmup", str(logical), f"gen:uniform,footprint=1000,requests={logical * 4}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    stats = json.loads(done.stdout)["stats"]
+    wa = (stats["host_page_programs"] + stats["gc_page_programs"]) / stats["host_page_programs"]
+    return wa, logical / ((BLOCKS - OUTSIDE_UNITS) * pages * planes * dies)
+
+
+def units_case(name: str, op: int, layout: tuple[int, int, int]) -> tuple[bool, str]:
+    params = ["--params", "d=10"] if name == "d-choices" else []
+    wa, share = measured_units(name, op, layout, params)
+    theory = (
+        fifo(share)
+        if name == "fifo"
+        else choices(share, unit_pages(name), 10 if name == "d-choices" else 1000)
+    )
+    error = wa / theory - 1
+    text = f"{name}, {op / 10:g} % over-provisioning, reclaim units of {layout[2]} planes of "
+    text += f"{layout[0] * layout[1]}: {wa:.3f}, theory {theory:.3f} ({error:+.2%})"
+    return abs(error) <= TOLERANCE, text
+
+
 def case(name: str, op: int, pages: int) -> tuple[bool, str]:
     params = ["--params", "d=10"] if name == "d-choices" else []
     wa, share = measured(name, op, pages, params)
@@ -105,12 +157,13 @@ def case(name: str, op: int, pages: int) -> tuple[bool, str]:
 
 
 def main() -> int:
-    cases = GRID if ALL else FEW
+    work = [partial(case, *c) for c in (GRID if ALL else FEW)]
+    work += [partial(units_case, *c) for c in (UNITS if ALL else FEW_UNITS)]
     replayer.ensure_replay()
     bad = 0
-    print(f"TAP version 13\n1..{len(cases)}", flush=True)
+    print(f"TAP version 13\n1..{len(work)}", flush=True)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for number, (good, text) in enumerate(pool.map(lambda c: case(*c), cases), 1):
+        for number, (good, text) in enumerate(pool.map(lambda run: run(), work), 1):
             bad += not good
             print(f"{'' if good else 'not '}ok {number} {text}", flush=True)
     return 1 if bad else 0

@@ -439,6 +439,86 @@ static inline const char *inside_break_demand(ScarpDrive *drive, unsigned law)
 }
 
 /*
+ * The same of a drive with reclaim units of several planes, of one group, that
+ * has been aged and has an open unit.
+ */
+static inline const char *inside_break_units(ScarpDrive *drive, unsigned law)
+{
+    ScarpRus *rus = drive->blocks.rus;
+    ScarpRuGroup *group = &rus->group[0];
+    ScarpBlocksPlane *plane = &drive->blocks.plane[0];
+    uint32_t full = plane->full.head, n = drive->desc.reclaim_planes;
+    ScarpRu *unit = &rus->unit[rus->unit_of[full]];
+    uint32_t *block = &rus->block[(uint64_t)rus->unit_of[full] * n];
+
+    switch (law) {
+    case 0:
+        rus->unit_of[block[1]] = rus->unit_of[full] ? 0 : 1;
+        return "unit of block";
+    case 1: /* a unit's blocks are open, full and free together */
+        scarp_block_record(drive, block[1])->state = BLOCK_ACTIVE;
+        return "state of a unit's block";
+    case 2:
+        block[1] = block[0];
+        return "plane of a unit's block";
+    case 3: /* another handle's block */
+        drive->media.block[block[1]].stream++;
+        return "stream of a unit's block";
+    case 4:
+        unit->valid++;
+        return "valid units of reclaim unit";
+    case 5:
+        unit->written--;
+        return "blocks and pages of reclaim unit";
+    case 6:
+        unit->state = RU_OPEN;
+        return "state of a unit's block";
+    case 7:
+        group->collected = true;
+        return "victims of group 0";
+    case 8:
+        group->valid--;
+        return "valid units of group 0";
+    case 9: /* the last free unit is kept for collections */
+        plane->n_free = 0;
+        return "free reclaim units of group 0";
+    case 10:
+        group->point[RU_POINT_HOST].newer = SCARP_NONE;
+        group->point[RU_POINT_HOST].older = SCARP_NONE;
+        return "open reclaim units of group 0";
+    case 11:
+        rus->unit[group->point[RU_POINT_HOST].newer].point++;
+        return "stream of a unit's block";
+    case 12:
+        plane->bucket_filled[0] ^= 1;
+        return "mark of bucket";
+    case 13:
+        drive->blocks.link[plane->full.head].prev = plane->free.head;
+        return "block before block";
+    case 14:
+        plane->n_full--;
+        return "full reclaim units of group 0";
+    case 15: /* a block that is lost */
+        scarp_block_record(drive, plane->free.head)->state = BLOCK_FULL;
+        return "reclaim unit of block";
+    case 16:
+        rus->n_free[1]--;
+        return "free blocks of plane 1";
+    case 17:
+        plane->n_bad++;
+        return "bad blocks of plane 0";
+    case 18:
+        drive->blocks.plane[1].valid++;
+        return "valid units of plane 1";
+    case 19:
+        scarp_block_record(drive, block[0])->is_valid[0] ^= 1;
+        return "valid units of block";
+    default:
+        return NULL;
+    }
+}
+
+/*
  * Breaks one law of a drive of one plane that has been aged, and returns what
  * scarp_check() is to say; NULL: there are no more laws.  Such a drive is good
  * for nothing but scarp_check() and scarp_drive_free().

@@ -106,6 +106,7 @@ static const Key keys[] = {
     { "ftl.unit_bytes", 0, 32768, "0" },
     { "ftl.over_provisioning_permille", 1, 10000, NULL },
     { "ftl.streams", 1, 8, "1" },
+    { "ftl.reclaim_planes", 1, 1u << 20, "1" },
     { "ftl.recovery", 0, 2, "0" },
     { "ftl.parity_width", 0, 32, "0" },
     { "ftl.parity_stripes", 2, 65536, "64" },

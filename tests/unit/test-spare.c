@@ -149,6 +149,26 @@ static void draw_slc(GRand *rand, GString *text)
     }
 }
 
+/* Reclaim units of several planes besides. */
+static void draw_ru(GRand *rand, GString *text)
+{
+    bool two = strstr(text->str, "planes_per_die=2");
+
+    g_string_append(text, ",gc.separate_active_block=1");
+    g_string_append(text, ONE_OF(rand, ",controller.buffer_bytes=16384",
+                                 ",controller.buffer_bytes=65536"));
+    g_string_append(text, two ? ONE_OF(rand, ",ftl.reclaim_planes=2",
+                                       ",ftl.reclaim_planes=4",
+                                       ",ftl.reclaim_planes=8")
+                              : ONE_OF(rand, ",ftl.reclaim_planes=2",
+                                       ",ftl.reclaim_planes=4"));
+    if (two) {
+        g_string_append(text, ONE_OF(rand, "", ",nand.multiplane=1"));
+    }
+    g_string_append(text, ONE_OF(rand, "", "", ",nand.cache=1"));
+    g_string_append(text, ONE_OF(rand, "", "", ",gc.background_free_blocks=5"));
+}
+
 /* The least over-provisioning that is accepted, or 0: none is. */
 static unsigned least_accepted(const char *scheme, const char *text)
 {
@@ -224,6 +244,32 @@ static void test_near_limit_slc(gconstpointer data)
         tried++;
     }
     g_assert_cmpuint(tried, >, 6);
+}
+
+/* The same with reclaim units of several planes. */
+static void test_near_limit_ru(gconstpointer data)
+{
+    const char *scheme = data;
+    unsigned tried = 0;
+
+    for (guint32 seed = 1; seed <= (g_test_slow() ? 300 : 16); seed++) {
+        g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
+        g_autoptr(GString) text = g_string_new(NULL);
+        unsigned permille;
+
+        draw(rand, scheme, text);
+        draw_ru(rand, text);
+        permille = least_accepted(scheme, text->str);
+        if (!permille) {
+            continue;
+        }
+        g_string_append_printf(text, ",ftl.over_provisioning_permille=%u",
+                               permille);
+        g_test_message("seed %u: %s", seed, text->str);
+        full(scheme, text->str, seed, seed % 3 ? 0 : 400000);
+        tried++;
+    }
+    g_assert_cmpuint(tried, >, 3);
 }
 
 /* ---- What is refused ---------------------------------------------------- */
@@ -347,7 +393,18 @@ int main(int argc, char **argv)
         "dynamic+pgc+gc-z", "ttflash",
     };
 
+    static const char *const in_units[] = {
+        "baseline", "pgc", "gftl", "pagc", "fifo", "pgc+random",
+        "gftl+d-choices", "cost-benefit", "background", "pgc+background",
+    };
+
     g_test_init(&argc, &argv, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(in_units); i++) {
+        g_autofree char *path = g_strdup_printf("/spare/near-limit-ru/%s",
+                                                in_units[i]);
+
+        g_test_add_data_func(path, in_units[i], test_near_limit_ru);
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
         g_autofree char *path = g_strdup_printf("/spare/near-limit/%s",
                                                 schemes[i]);

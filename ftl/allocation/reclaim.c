@@ -1,0 +1,111 @@
+/*
+ * Write allocation of a drive with reclaim units of several planes: the pages
+ * of a stream go round the planes of a group, in the order of ftl.allocation.
+ * Where the drive has several groups, these take turns, too, page by page.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+#include "allocation/ops.h"
+
+typedef struct {
+    uint32_t *plane_of; /* [group][turn] */
+    uint32_t next_group;
+} Reclaim;
+
+uint32_t scarp_alloc_stripe_plane(const ScarpDrive *drive, uint32_t group,
+                                  uint32_t turn)
+{
+    const Reclaim *state = drive->scheme.state[AXIS_ALLOCATION];
+
+    return state->plane_of[group * (uint32_t)drive->desc.reclaim_planes + turn];
+}
+
+static bool init(ScarpDrive *drive, ScarpScheme *scheme,
+                 GError **error G_GNUC_UNUSED)
+{
+    Reclaim *state = scheme->state[AXIS_ALLOCATION];
+    uint32_t n = (uint32_t)drive->desc.reclaim_planes;
+    g_autofree uint32_t *filled = g_new0(uint32_t, drive->geo.reclaim_groups);
+
+    state->plane_of = g_new(uint32_t, drive->geo.n_planes);
+    for (uint32_t i = 0; i < drive->geo.n_planes; i++) {
+        uint32_t p = scarp_alloc_order(&drive->desc, i);
+        uint32_t group = scarp_ru_group(drive, p);
+
+        state->plane_of[group * n + filled[group]++] = p;
+    }
+    return true;
+}
+
+static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
+{
+    g_free(((Reclaim *)state)->plane_of);
+}
+
+/* Returns the group's valid units, and the host's units on their way there. */
+static uint32_t units_of(const ScarpDrive *drive, uint32_t group)
+{
+    uint32_t n = (uint32_t)drive->desc.reclaim_planes;
+    uint32_t units = scarp_ru_group_valid(drive, group);
+
+    for (uint32_t p = group * n; p < group * n + n; p++) {
+        units += scarp_pack_host_coming(drive, p);
+    }
+    return units;
+}
+
+/*
+ * Returns the next group that has no more than the mean of all data and of all
+ * that the buffer can have. There is one, as this page is in the buffer, too.
+ * core/spare.c leaves each group room for so much.
+ */
+static uint32_t choose_group(const ScarpDrive *drive, uint32_t next)
+{
+    uint32_t n = drive->geo.reclaim_groups, best = next;
+    uint64_t most = drive->geo.mapped_units +
+                    drive->desc.buffer_bytes / drive->geo.unit_bytes;
+    uint32_t least = UINT32_MAX;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t group = (next + i) % n, units = units_of(drive, group);
+
+        if ((uint64_t)units * n <= most) {
+            scarp_mark_if(drive, group_passed_over, i);
+            return group;
+        }
+        if (units < least) {
+            least = units;
+            best = group;
+        }
+    }
+    return best;
+}
+
+static uint32_t plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED,
+                      uint16_t stream)
+{
+    Reclaim *state = drive->scheme.state[AXIS_ALLOCATION];
+    uint32_t group = 0;
+
+    if (drive->geo.reclaim_groups > 1) {
+        group = choose_group(drive, state->next_group);
+        state->next_group = (group + 1) % drive->geo.reclaim_groups;
+    }
+    return scarp_alloc_stripe_plane(
+        drive, group,
+        scarp_ru_next_turn(drive, group, SCARP_ORIGIN_HOST, stream));
+}
+
+const ScarpAllocOps scarp_alloc_reclaim = {
+    .policy = {
+        .axis = AXIS_ALLOCATION,
+        .name = "reclaim",
+        .help = "round the planes of a reclaim unit, in the order of "
+                "ftl.allocation",
+        .source = "NVMe Base 2.1, Flexible Data Placement",
+        .state_size = sizeof(Reclaim),
+        .init = init,
+        .clear = clear,
+    },
+    .plane = plane,
+};
