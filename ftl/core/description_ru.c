@@ -52,10 +52,6 @@ bool scarp_description_check_ru(const ScarpDescription *d, GError **error)
 {
     const char *why = scarp_has_units(d) ? against(d) : NULL;
 
-    if (why) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
-                    "ftl.reclaim_planes=%" G_GUINT64_FORMAT ": %s",
-                    d->reclaim_planes, why);
-    }
-    return !why;
+    return !why || scarp_refuse_key(error, "ftl.reclaim_planes",
+                                    d->reclaim_planes, why);
 }

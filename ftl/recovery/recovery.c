@@ -154,6 +154,8 @@ static void go_on(ScarpDrive *drive)
 {
     while (!drive->recovery.left) {
         if (drive->recovery.step == RECOVERY_SANITIZE) {
+            /* all blocks are free or bad, as those of a new drive are */
+            scarp_blocks_set_units(drive);
             become_ready(drive);
             kick_all(drive);
             return;

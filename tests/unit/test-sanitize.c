@@ -40,6 +40,9 @@ static const Case cases[] = {
     /* worn-out static blocks become bad, and free blocks take their places */
     { "worn", "baseline", STATIC_POWER ",nand.endurance_erases=100,"
       "slc.endurance_erases=3", TBERS / 2 },
+    { "units", "baseline", "ftl.reclaim_planes=4", TBERS },
+    { "groups", "baseline", "ftl.reclaim_planes=2,"
+      "controller.buffer_bytes=16384", TBERS },
 };
 
 static void sanitize(Rig *rig)
