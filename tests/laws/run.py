@@ -45,9 +45,9 @@ UNITS = [
 ]
 UNITS += [("greedy", 280, layout) for layout in LAYOUTS]
 FEW_UNITS = [("fifo", 150, (2, 2, 2)), ("d-choices", 280, (2, 4, 8))]
-# When a victim is chosen, one unit is free, the host has just opened another, and collections have
-# written half of theirs.
-OUTSIDE_UNITS = 2.5
+# When a victim is chosen, a unit is free, the host has just opened another, and collections have
+# written half of theirs, which has as much valid data: neither these units nor that data can be met.
+OUTSIDE_UNITS, IN_COPIES = 3, 0.5
 # choices() for greedy comes to no rest with 64 pages, and takes 20 s; with 256 less than one.
 FEW = [(name, op, 256 if name == "greedy" else 64) for name in POLICIES for op in (70, 280)]
 FEW.append(("d-choices", 280, 512))
@@ -127,7 +127,8 @@ def measured_units(
     )  # fmt: skip
     stats = json.loads(done.stdout)["stats"]
     wa = (stats["host_page_programs"] + stats["gc_page_programs"]) / stats["host_page_programs"]
-    return wa, logical / ((BLOCKS - OUTSIDE_UNITS) * pages * planes * dies)
+    per_unit = pages * planes * dies
+    return wa, (logical - IN_COPIES * per_unit) / ((BLOCKS - OUTSIDE_UNITS) * per_unit)
 
 
 def units_case(name: str, op: int, layout: tuple[int, int, int]) -> tuple[bool, str]:
