@@ -75,6 +75,7 @@ KEYS: dict[str, tuple[str, str]] = {
     "ftl.unit_bytes": ("1024", ""),
     "ftl.over_provisioning_permille": ("400", ""),
     "ftl.allocation": ("pdwc", ""),
+    "ftl.reclaim_planes": ("4", ""),
     "ftl.paired_pages": ("pad", f"{CUTS},nand.cell_bits=2,ftl.paired_pages=backup"),
     "ftl.parity_width": ("2", ""),
     "ftl.parity_stripes": ("2", "ftl.parity_width=2"),
