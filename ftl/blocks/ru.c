@@ -35,11 +35,6 @@ static ScarpRu *unit_of(const ScarpDrive *drive, uint32_t block)
     return &drive->blocks.rus->unit[number_of(drive, block)];
 }
 
-static uint32_t victim_of(const ScarpDrive *drive, uint32_t group)
-{
-    return drive->blocks.rus->n_units + group;
-}
-
 static ScarpBlocksPlane *lists_of(const ScarpDrive *drive, uint32_t group)
 {
     return &drive->blocks.plane[group * planes_of(drive)];
@@ -50,7 +45,7 @@ static ScarpBlocksPlane *lists_of(const ScarpDrive *drive, uint32_t group)
 uint64_t scarp_ru_bytes(const ScarpGeometry *geo)
 {
     uint64_t numbers = (uint64_t)geo->n_blocks / geo->n_planes *
-                           geo->reclaim_groups + geo->reclaim_groups;
+                       geo->reclaim_groups;
 
     return geo->reclaim_groups == geo->n_planes
                ? 0 : numbers * sizeof(ScarpRu) +
@@ -73,14 +68,19 @@ static void make_buckets(ScarpDrive *drive, uint32_t group)
     }
 }
 
-/* Counts the free units of the group, and tells its planes. */
+/*
+ * Counts the free units of the group, and tells its planes. A victim is no free
+ * unit before its last block is erased, so its other blocks do not count yet.
+ * They are at the ends of the planes' free lists, so no unit takes them.
+ */
 static void count_free(ScarpDrive *drive, uint32_t group)
 {
+    const ScarpRus *rus = drive->blocks.rus;
     uint32_t n = planes_of(drive), least = UINT32_MAX;
     uint32_t first = group * n;
 
     for (uint32_t p = first; p < first + n; p++) {
-        least = MIN(least, drive->blocks.rus->n_free[p]);
+        least = MIN(least, rus->n_free[p] - rus->held[p]);
     }
     for (uint32_t p = first; p < first + n; p++) {
         drive->blocks.plane[p].n_free = least;
@@ -91,20 +91,19 @@ void scarp_blocks_set_units(ScarpDrive *drive)
 {
     const ScarpGeometry *geo = &drive->geo;
     uint32_t n = planes_of(drive);
+    uint64_t units = geo->n_blocks / n;
     ScarpRus *rus;
 
     if (n == 1) {
         return;
     }
     rus = g_new0(ScarpRus, 1);
-    rus->n_units = geo->reclaim_groups * (uint32_t)drive->desc.blocks_per_plane;
     rus->group = g_new0(ScarpRuGroup, geo->reclaim_groups);
-    rus->unit = scarp_table_zeroed(
-        ((uint64_t)rus->n_units + geo->reclaim_groups) * sizeof(ScarpRu));
-    rus->block = scarp_table_new(
-        ((uint64_t)rus->n_units + geo->reclaim_groups) * n * sizeof(uint32_t));
+    rus->unit = scarp_table_zeroed(units * sizeof(ScarpRu));
+    rus->block = scarp_table_new(units * n * sizeof(uint32_t));
     rus->unit_of = scarp_table_new((uint64_t)geo->n_blocks * sizeof(uint32_t));
     rus->n_free = g_new(uint32_t, geo->n_planes);
+    rus->held = g_new0(bool, geo->n_planes);
     rus->buckets = scarp_table_new((uint64_t)geo->reclaim_groups *
                                    (geo->victim_units + 1) *
                                    sizeof(ScarpBlockList));
@@ -134,6 +133,7 @@ void scarp_ru_clear(ScarpDrive *drive)
     }
     g_free(rus->group);
     g_free(rus->n_free);
+    g_free(rus->held);
     scarp_table_free(rus->unit);
     scarp_table_free(rus->block);
     scarp_table_free(rus->unit_of);
@@ -379,28 +379,24 @@ void scarp_ru_take_victim(ScarpDrive *drive, uint32_t block)
     ScarpRus *rus = drive->blocks.rus;
     uint32_t number = number_of(drive, block), n = planes_of(drive);
     uint32_t group = scarp_ru_group(drive, scarp_block_plane(drive, block));
-    uint32_t victim = victim_of(drive, group);
-    const uint32_t *from = blocks_of(drive, number);
-    uint32_t *to = blocks_of(drive, victim);
 
     scarp_full_unlink(drive, lists_of(drive, group), block);
     scarp_bucket_remove(drive, lists_of(drive, group), block,
                         rus->unit[number].valid);
-    rus->unit[victim] = rus->unit[number];
-    rus->unit[victim].state = RU_VICTIM;
-    rus->unit[number].state = RU_NONE;
+    rus->unit[number].state = RU_VICTIM;
+    rus->group[group].victim = number;
     rus->group[group].collected = true;
     for (uint32_t i = 0; i < n; i++) {
-        to[i] = from[i];
-        rus->unit_of[to[i]] = victim;
-        scarp_block_record(drive, to[i])->state = BLOCK_VICTIM;
+        scarp_block_record(drive, blocks_of(drive, number)[i])->state =
+            BLOCK_VICTIM;
     }
 }
 
 uint32_t scarp_ru_victim_block(const ScarpDrive *drive, uint32_t p)
 {
-    return blocks_of(drive, victim_of(drive, scarp_ru_group(drive, p)))
-        [p - scarp_ru_first_plane(drive, p)];
+    return blocks_of(
+        drive, drive->blocks.rus->group[scarp_ru_group(drive, p)].victim)
+            [p - scarp_ru_first_plane(drive, p)];
 }
 
 void scarp_ru_erased(ScarpDrive *drive, uint32_t block)
@@ -408,13 +404,16 @@ void scarp_ru_erased(ScarpDrive *drive, uint32_t block)
     ScarpRus *rus = drive->blocks.rus;
     uint32_t p = scarp_block_plane(drive, block);
     uint32_t group = scarp_ru_group(drive, p);
-    uint32_t victim = victim_of(drive, group);
+    uint32_t victim = rus->group[group].victim;
 
     blocks_of(drive, victim)[p - scarp_ru_first_plane(drive, p)] = SCARP_NONE;
     rus->unit_of[block] = SCARP_NONE;
     if (!--rus->unit[victim].n_blocks) {
         rus->unit[victim].state = RU_NONE;
         rus->group[group].collected = false;
+        memset(&rus->held[group * planes_of(drive)], 0,
+               planes_of(drive) * sizeof(*rus->held));
+        count_free(drive, group);
         kick(drive, group); /* the next collection may be due */
     }
 }
@@ -422,12 +421,10 @@ void scarp_ru_erased(ScarpDrive *drive, uint32_t block)
 void scarp_ru_freed(ScarpDrive *drive, uint32_t block)
 {
     uint32_t p = scarp_block_plane(drive, block);
+    ScarpRus *rus = drive->blocks.rus;
     uint32_t group = scarp_ru_group(drive, p);
-    uint32_t before = drive->blocks.plane[p].n_free - 1;
 
-    drive->blocks.rus->n_free[p]++;
+    rus->n_free[p]++;
+    rus->held[p] = rus->group[group].collected;
     count_free(drive, group);
-    if (drive->blocks.plane[p].n_free > before) {
-        kick(drive, group);
-    }
 }

@@ -141,15 +141,50 @@ static bool check_buckets(const ScarpDrive *drive, uint32_t group,
                              listed, n_full);
 }
 
+/*
+ * Checks how many units the group can open. A block of a victim counts only
+ * when all blocks of that victim are erased.
+ */
+static bool check_free(const ScarpDrive *drive, uint32_t group, GError **error)
+{
+    const ScarpRus *rus = drive->blocks.rus;
+    uint32_t n = planes_of(drive), least = UINT32_MAX;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p = group * n + i;
+
+        if (rus->held[p] &&
+            (!rus->group[group].collected ||
+             rus->block[(uint64_t)rus->group[group].victim * n + i] !=
+                 SCARP_NONE)) {
+            return scarp_law_differs(error, "held block of plane", p, true,
+                                     false);
+        }
+        least = MIN(least, rus->n_free[p] - rus->held[p]);
+    }
+    for (uint32_t p = group * n; p < (group + 1) * n; p++) {
+        if (drive->blocks.plane[p].n_free != least) {
+            return scarp_law_differs(error, "free reclaim units of group",
+                                     group, drive->blocks.plane[p].n_free,
+                                     least);
+        }
+    }
+    /*
+     * A full group must be able to collect: the last free unit, or what
+     * collections have open, belongs to their copies.
+     */
+    return least || rus->group[group].collected ||
+           scarp_law_differs(error, "free reclaim units of group", group, 0, 1);
+}
+
 static bool check_group(const ScarpDrive *drive, uint32_t group, GError **error)
 {
     const ScarpRus *rus = drive->blocks.rus;
     uint32_t blocks = drive->desc.blocks_per_plane, n[RU_VICTIM + 1] = { 0 };
     uint32_t valid = 0;
 
-    for (uint32_t i = 0; i <= blocks; i++) {
-        uint32_t number = i < blocks ? group * blocks + i
-                                     : rus->n_units + group;
+    for (uint32_t i = 0; i < blocks; i++) {
+        uint32_t number = group * blocks + i;
 
         n[rus->unit[number].state]++;
         valid += rus->unit[number].state == RU_NONE ? 0
@@ -160,8 +195,8 @@ static bool check_group(const ScarpDrive *drive, uint32_t group, GError **error)
         }
     }
     if (n[RU_VICTIM] != rus->group[group].collected ||
-        (rus->unit[rus->n_units + group].state == RU_VICTIM) !=
-            rus->group[group].collected) {
+        (rus->group[group].collected &&
+         rus->unit[rus->group[group].victim].state != RU_VICTIM)) {
         return scarp_law_differs(error, "victims of group", group,
                                  n[RU_VICTIM], rus->group[group].collected);
     }
@@ -169,16 +204,8 @@ static bool check_group(const ScarpDrive *drive, uint32_t group, GError **error)
         return scarp_law_differs(error, "valid units of group", group,
                                  rus->group[group].valid, valid);
     }
-    /*
-     * A full group must be able to collect: the last free unit, or what
-     * collections have open, belongs to their copies.
-     */
-    if (!rus->group[group].collected &&
-        !drive->blocks.plane[group * planes_of(drive)].n_free) {
-        return scarp_law_differs(error, "free reclaim units of group", group,
-                                 0, 1);
-    }
-    return check_points(drive, group, n[RU_OPEN], error) &&
+    return check_free(drive, group, error) &&
+           check_points(drive, group, n[RU_OPEN], error) &&
            check_buckets(drive, group, n[RU_FULL], error);
 }
 
@@ -212,7 +239,7 @@ static bool check_blocks(const ScarpDrive *drive, uint32_t p, GError **error)
         bad += block->state == BLOCK_BAD;
         valid += block->valid;
     }
-    if (free != rus->n_free[p] || free < plane->n_free) {
+    if (free != rus->n_free[p]) {
         return scarp_law_differs(error, "free blocks of plane", p,
                                  rus->n_free[p], free);
     }

@@ -93,10 +93,8 @@ typedef struct {
 
 /*
  * A reclaim unit of several planes: a block of each plane of a group, opened,
- * filled and collected together. Its number is that of its block in the group's
- * first plane, counted through all groups. That block may be opened again
- * before the other blocks of a victim are erased, so a victim has a number of
- * its own: the number of units plus that of its group.
+ * filled, collected and freed together. Its number is that of its block in the
+ * group's first plane, counted through all groups.
  */
 typedef enum { RU_NONE, RU_OPEN, RU_FULL, RU_VICTIM } ScarpRuState;
 
@@ -126,7 +124,8 @@ typedef struct {
 typedef struct {
     ScarpRuPoint point[RU_POINTS];
     uint32_t valid;    /* valid mapping units of all planes */
-    bool collected;    /* a victim has blocks that are not erased */
+    uint32_t victim;   /* the unit that is collected, while `collected` */
+    bool collected;    /* the victim has blocks that are not erased */
 } ScarpRuGroup;
 
 typedef struct {
@@ -136,7 +135,8 @@ typedef struct {
     uint32_t *unit_of;   /* [block]: number, or SCARP_NONE */
     /* [plane]: free blocks; ScarpBlocksPlane.n_free has the group's units */
     uint32_t *n_free;
-    uint32_t n_units;    /* numbers of units that are no victims */
+    /* [plane]: the last free block is of a victim that has other blocks left */
+    bool *held;
     ScarpBlockList *buckets; /* [group][geo.victim_units + 1] */
 } ScarpRus;
 

@@ -502,8 +502,8 @@ static inline const char *inside_break_units(ScarpDrive *drive, unsigned law)
         scarp_block_record(drive, plane->free.head)->state = BLOCK_FULL;
         return "reclaim unit of block";
     case 16:
-        rus->n_free[1]--;
-        return "free blocks of plane 1";
+        rus->n_free[0]--;
+        return "free blocks of plane 0";
     case 17:
         plane->n_bad++;
         return "bad blocks of plane 0";
@@ -513,6 +513,9 @@ static inline const char *inside_break_units(ScarpDrive *drive, unsigned law)
     case 19:
         scarp_block_record(drive, block[0])->is_valid[0] ^= 1;
         return "valid units of block";
+    case 20:
+        rus->held[2] = true;
+        return "held block of plane 2";
     default:
         return NULL;
     }

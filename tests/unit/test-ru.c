@@ -187,7 +187,7 @@ static void test_laws(void)
         scarp_drive_free(rig->drive);
         g_free(rig);
     }
-    g_assert_cmpuint(law, ==, 21);
+    g_assert_cmpuint(law, ==, 22);
 }
 
 /* ---- What is refused ---------------------------------------------------- */
