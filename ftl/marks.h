@@ -75,6 +75,12 @@
     MARK(two_units_open, \
          "a reclaim unit was opened while an earlier one of the same handle " \
          "had pages left") \
+    MARK(isolated_copies_opened, \
+         "a reclaim unit was opened for the copies of a persistently isolated " \
+         "stream") \
+    MARK(isolated_copies_took_last, \
+         "the last free reclaim unit was opened for the copies of a " \
+         "persistently isolated stream") \
     MARK(opened_beside_victim, \
          "a reclaim unit was opened while blocks of a victim of its group " \
          "were not erased") \

@@ -133,6 +133,8 @@ void scarp_ru_valid_changed(ScarpDrive *drive, uint32_t block, int change);
 void scarp_ru_erased(ScarpDrive *drive, uint32_t block);
 void scarp_ru_freed(ScarpDrive *drive, uint32_t block);
 void scarp_ru_clear(ScarpDrive *drive);
+/* Returns the stream of the unit's write point; 0 for copies of several. */
+uint16_t scarp_ru_point_stream(const ScarpRu *unit);
 uint64_t scarp_ru_bytes(const ScarpGeometry *geo);
 /*
  * blocks/ru_laws.c: checks the free blocks, full blocks and open blocks of a

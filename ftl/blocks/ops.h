@@ -351,6 +351,11 @@ static inline bool scarp_ru_collected(const ScarpDrive *drive, uint32_t plane)
  */
 void scarp_ru_take_victim(ScarpDrive *drive, uint32_t block);
 uint32_t scarp_ru_victim_block(const ScarpDrive *drive, uint32_t plane);
+/*
+ * Returns the stream whose write point the copies of the group's victim go to:
+ * the victim's own if that is isolated, else 0.
+ */
+uint16_t scarp_ru_victim_stream(const ScarpDrive *drive, uint32_t group);
 /* Returns the block in the plane of a full unit, named as above. */
 uint32_t scarp_ru_block_in(const ScarpDrive *drive, uint32_t block,
                            uint32_t plane);
@@ -361,6 +366,11 @@ int64_t scarp_ru_modified_ns(const ScarpDrive *drive, uint32_t block);
 bool scarp_ru_settled(const ScarpDrive *drive, uint32_t block);
 /* Returns the mean of the erases of the unit's blocks. */
 uint32_t scarp_ru_erases(const ScarpDrive *drive, uint32_t block);
+
+#ifdef SCARP_CHECKED
+/* Remembers, for the laws, who wrote the host's unit that is now at PPN. */
+void scarp_ru_wrote(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
+#endif
 
 /*
  * Puts the blocks of a new drive with ftl.reclaim_planes above 1 into reclaim

@@ -107,6 +107,9 @@ void scarp_blocks_set_units(ScarpDrive *drive)
     rus->buckets = scarp_table_new((uint64_t)geo->reclaim_groups *
                                    (geo->victim_units + 1) *
                                    sizeof(ScarpBlockList));
+#ifdef SCARP_CHECKED
+    rus->stream_of = g_new0(uint8_t, geo->mapped_units);
+#endif
     drive->blocks.rus = rus;
     for (uint32_t b = 0; b < geo->n_blocks; b++) {
         rus->unit_of[b] = SCARP_NONE;
@@ -138,15 +141,31 @@ void scarp_ru_clear(ScarpDrive *drive)
     scarp_table_free(rus->block);
     scarp_table_free(rus->unit_of);
     scarp_table_free(rus->buckets);
+    g_free(rus->stream_of);
     g_free(rus);
     drive->blocks.rus = NULL;
 }
 
 /* ---- Opening and filling ------------------------------------------------ */
 
-static int point_for(ScarpOrigin origin, uint16_t stream)
+static int point_for(const ScarpDrive *drive, ScarpOrigin origin,
+                     uint16_t stream)
 {
-    return origin == SCARP_ORIGIN_HOST ? RU_POINT_HOST + stream : RU_POINT_GC;
+    return origin == SCARP_ORIGIN_HOST ? RU_POINT_HOST + stream
+           : scarp_is_isolated(&drive->desc, stream)
+               ? RU_POINT_ISOLATED + stream : RU_POINT_GC;
+}
+
+uint16_t scarp_ru_point_stream(const ScarpRu *unit)
+{
+    return unit->point >= RU_POINT_ISOLATED ? unit->point - RU_POINT_ISOLATED
+           : unit->point >= RU_POINT_HOST   ? unit->point - RU_POINT_HOST : 0;
+}
+
+/* True for the write points of copies, which may open the last free unit. */
+static bool is_of_copies(int point)
+{
+    return point == RU_POINT_GC || point >= RU_POINT_ISOLATED;
 }
 
 static ScarpRuPoint *point_of(const ScarpDrive *drive, uint32_t p, int point)
@@ -183,7 +202,7 @@ static uint32_t open_block(const ScarpDrive *drive, uint32_t p, int point)
 static bool may_open(const ScarpDrive *drive, uint32_t p, int point)
 {
     const ScarpRuPoint *at = point_of(drive, p, point);
-    uint32_t left = point == RU_POINT_GC ? 0 : 1;
+    uint32_t left = is_of_copies(point) ? 0 : 1;
 
     scarp_mark_if(drive, unit_kept_for_collection,
                   left && drive->blocks.plane[p].n_free == 1);
@@ -197,7 +216,7 @@ static bool may_open(const ScarpDrive *drive, uint32_t p, int point)
 bool scarp_ru_possible(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
                        uint16_t stream)
 {
-    int point = point_for(origin, stream);
+    int point = point_for(drive, origin, stream);
 
     return open_block(drive, p, point) != SCARP_NONE ||
            may_open(drive, p, point);
@@ -206,7 +225,7 @@ bool scarp_ru_possible(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
 uint32_t scarp_ru_offset(const ScarpDrive *drive, uint32_t p,
                          ScarpOrigin origin, uint16_t stream)
 {
-    uint32_t block = open_block(drive, p, point_for(origin, stream));
+    uint32_t block = open_block(drive, p, point_for(drive, origin, stream));
 
     return block == SCARP_NONE ? 0 : scarp_block_written(drive, block);
 }
@@ -214,8 +233,8 @@ uint32_t scarp_ru_offset(const ScarpDrive *drive, uint32_t p,
 uint32_t scarp_ru_next_turn(ScarpDrive *drive, uint32_t group,
                             ScarpOrigin origin, uint16_t stream)
 {
-    ScarpRuPoint *at =
-        &drive->blocks.rus->group[group].point[point_for(origin, stream)];
+    ScarpRuPoint *at = &drive->blocks.rus->group[group]
+                            .point[point_for(drive, origin, stream)];
     uint32_t turn = at->turn;
 
     at->turn = turn + 1 == planes_of(drive) ? 0 : turn + 1;
@@ -247,6 +266,10 @@ static void open_unit(ScarpDrive *drive, uint32_t p, int point,
         .n_blocks = n, .point = point, .state = RU_OPEN,
     };
     scarp_mark_if(drive, opened_beside_victim, rus->group[group].collected);
+    scarp_mark_if(drive, isolated_copies_opened, point >= RU_POINT_ISOLATED);
+    scarp_mark_if(drive, isolated_copies_took_last,
+                  point >= RU_POINT_ISOLATED &&
+                  drive->blocks.plane[first].n_free == 1);
     scarp_mark_if(drive, two_units_open,
                   at->older != SCARP_NONE || at->newer != SCARP_NONE);
     if (at->older == SCARP_NONE) {
@@ -292,7 +315,7 @@ static void fill_unit(ScarpDrive *drive, uint32_t number, uint32_t group)
 uint32_t scarp_ru_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
                        uint16_t stream)
 {
-    int point = point_for(origin, stream);
+    int point = point_for(drive, origin, stream);
     uint32_t block = open_block(drive, p, point), ppn, number;
     ScarpBlock *record;
     ScarpRu *unit;
@@ -332,6 +355,16 @@ void scarp_ru_valid_changed(ScarpDrive *drive, uint32_t block, int change)
     }
     unit->valid += change;
 }
+
+#ifdef SCARP_CHECKED
+void scarp_ru_wrote(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
+{
+    if (drive->blocks.rus) {
+        drive->blocks.rus->stream_of[lpn] =
+            scarp_media_stream(drive, scarp_ppn_block(drive, ppn));
+    }
+}
+#endif
 
 /* ---- Candidates and victims --------------------------------------------- */
 
@@ -390,6 +423,15 @@ void scarp_ru_take_victim(ScarpDrive *drive, uint32_t block)
         scarp_block_record(drive, blocks_of(drive, number)[i])->state =
             BLOCK_VICTIM;
     }
+}
+
+uint16_t scarp_ru_victim_stream(const ScarpDrive *drive, uint32_t group)
+{
+    const ScarpRus *rus = drive->blocks.rus;
+    uint16_t stream =
+        scarp_ru_point_stream(&rus->unit[rus->group[group].victim]);
+
+    return scarp_is_isolated(&drive->desc, stream) ? stream : 0;
 }
 
 uint32_t scarp_ru_victim_block(const ScarpDrive *drive, uint32_t p)

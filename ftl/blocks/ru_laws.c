@@ -47,8 +47,8 @@ static bool check_unit(const ScarpDrive *drive, uint32_t number,
                                      scarp_block_plane(drive, block[i]), i);
         }
         if (unit->state != RU_VICTIM &&
-            (int)scarp_media_stream(drive, block[i]) !=
-                MAX((int)unit->point - RU_POINT_HOST, 0)) {
+            scarp_media_stream(drive, block[i]) !=
+                scarp_ru_point_stream(unit)) {
             return scarp_law_differs(error, "stream of a unit's block",
                                      block[i],
                                      scarp_media_stream(drive, block[i]),
@@ -73,6 +73,37 @@ static bool check_unit(const ScarpDrive *drive, uint32_t number,
            scarp_law_differs(error, "state of reclaim unit", number,
                              unit->state, RU_FULL);
 }
+
+#ifdef SCARP_CHECKED
+/*
+ * Checks that each valid mapping unit lies in a unit of the stream that wrote
+ * it, or, if that stream is not isolated, in one of copies of such streams.
+ */
+static bool check_streams(const ScarpDrive *drive, uint32_t p, GError **error)
+{
+    const ScarpRus *rus = drive->blocks.rus;
+    uint32_t first = scarp_block_ppn(drive, p * drive->desc.blocks_per_plane);
+    uint32_t end = first + drive->desc.blocks_per_plane *
+                               drive->geo.units_per_block;
+
+    for (uint32_t ppn = first; ppn < end; ppn++) {
+        const ScarpRu *unit;
+        uint16_t wrote, has;
+
+        if (!scarp_valid_bits(drive, ppn, 1)) {
+            continue;
+        }
+        unit = &rus->unit[rus->unit_of[scarp_ppn_block(drive, ppn)]];
+        wrote = rus->stream_of[*scarp_media_lpns(drive, ppn)];
+        has = scarp_ru_point_stream(unit);
+        if (unit->point == RU_POINT_GC
+                ? scarp_is_isolated(&drive->desc, wrote) : wrote != has) {
+            return scarp_law_differs(error, "stream of PPN", ppn, has, wrote);
+        }
+    }
+    return true;
+}
+#endif
 
 /* Checks that exactly the open units are those of write points. */
 static bool check_points(const ScarpDrive *drive, uint32_t group,
@@ -255,6 +286,9 @@ static bool check_blocks(const ScarpDrive *drive, uint32_t p, GError **error)
 bool scarp_ru_check(const ScarpDrive *drive, uint32_t p, GError **error)
 {
     return check_blocks(drive, p, error) &&
+#ifdef SCARP_CHECKED
+           check_streams(drive, p, error) &&
+#endif
            (p % planes_of(drive) ||
             check_group(drive, scarp_ru_group(drive, p), error));
 }

@@ -108,13 +108,17 @@ typedef struct {
 } ScarpRu;
 
 /*
- * A write point of a group: of collections, or of a stream of the host. The
+ * A write point of a group: of the copies of all streams that are not isolated,
+ * of a stream of the host, or of the copies of an isolated stream. The
  * planes of the group take turns, so each unit gives each of them equally many
  * pages. The unit that a plane's next page belongs to follows from what the
  * plane has taken: it is the older open unit until that has no page left there.
  */
-enum { RU_POINT_GC, RU_POINT_HOST, RU_POINTS = RU_POINT_HOST +
-                                               SCARP_MAX_STREAMS };
+enum {
+    RU_POINT_GC, RU_POINT_HOST,
+    RU_POINT_ISOLATED = RU_POINT_HOST + SCARP_MAX_STREAMS,
+    RU_POINTS = RU_POINT_ISOLATED + SCARP_MAX_STREAMS
+};
 
 typedef struct {
     uint32_t older, newer; /* open units, or SCARP_NONE */
@@ -138,6 +142,7 @@ typedef struct {
     /* [plane]: the last free block is of a victim that has other blocks left */
     bool *held;
     ScarpBlockList *buckets; /* [group][geo.victim_units + 1] */
+    uint8_t *stream_of; /* [LPN]: who wrote it; NULL but in checked builds */
 } ScarpRus;
 
 typedef struct {

@@ -93,6 +93,7 @@ static const Key keys[] = {
     KEY("ftl", over_provisioning_permille, 1, 10000, NULL),
     KEY("ftl", streams, 1, SCARP_MAX_STREAMS, "1"),
     KEY("ftl", reclaim_planes, 1, 1u << 20, "1"),
+    KEY("ftl", isolated_streams, 0, SCARP_MAX_STREAMS, "0"),
     KEY("ftl", recovery, 0, 2, "0"),
     CHOICE("ftl", paired_pages, scarp_paired_names, "none"),
     KEY("ftl", parity_width, 0, 32, "0"),

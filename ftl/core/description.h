@@ -128,6 +128,7 @@ typedef struct {
     uint64_t streams;   /* streams of the host; each has its own blocks */
     /* planes that have a block of a reclaim unit; 1: a block is one */
     uint64_t reclaim_planes;
+    uint64_t isolated_streams; /* of them, the last, whose copies stay apart */
     uint64_t recovery;  /* RECOVERY_… */
     uint64_t paired_pages; /* ScarpPaired */
     uint64_t parity_width;   /* pages of a stripe with its parity; 0: none */
@@ -205,13 +206,33 @@ static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
 }
 
 /*
+ * True when the stream is persistently isolated: collections mix its units with
+ * those of no other stream. The last ftl.isolated_streams streams are.
+ */
+static inline bool scarp_is_isolated(const ScarpDescription *d,
+                                     uint64_t stream)
+{
+    return stream + d->isolated_streams >= d->streams;
+}
+
+/*
+ * Returns how many open blocks of a plane GC has for its copies: one for each
+ * stream that is isolated, and one for all other streams.
+ */
+static inline uint64_t scarp_copy_blocks(const ScarpDescription *d)
+{
+    return d->isolated_streams + (d->isolated_streams < d->streams);
+}
+
+/*
  * Returns how many blocks of a plane must remain beside its data:
  * gc.trigger_free_blocks, the open blocks of the streams and of GC, an aligned
  * block (WRITE_ALIGNED), and recovery's block.
  */
 static inline uint64_t scarp_reserved_blocks(const ScarpDescription *d)
 {
-    return d->trigger_free_blocks + 2 + d->streams + scarp_recovery_blocks(d);
+    return d->trigger_free_blocks + 1 + d->streams + scarp_copy_blocks(d) +
+           scarp_recovery_blocks(d);
 }
 
 /* True for a drive with an SLC cache (group slc). */

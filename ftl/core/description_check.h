@@ -39,7 +39,7 @@ bool scarp_check_unused(const ScarpUnusedKey *key, size_t n, const char *why,
 bool scarp_description_check_slc(const ScarpDescription *d, GError **error);
 /* Checks the keys of the drive's temperature (core/description_heat.c). */
 bool scarp_description_check_heat(const ScarpDescription *d, GError **error);
-/* Checks ftl.reclaim_planes (core/description_ru.c). */
+/* Checks the keys of reclaim units (core/description_ru.c). */
 bool scarp_description_check_ru(const ScarpDescription *d, GError **error);
 
 #endif /* SCARP_DESCRIPTION_CHECK_H */

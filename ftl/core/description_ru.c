@@ -1,5 +1,6 @@
 /*
- * Checks ftl.reclaim_planes of a description: reclaim units of several blocks.
+ * Checks ftl.reclaim_planes and ftl.isolated_streams of a description: reclaim
+ * units of several blocks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -52,6 +53,16 @@ bool scarp_description_check_ru(const ScarpDescription *d, GError **error)
 {
     const char *why = scarp_has_units(d) ? against(d) : NULL;
 
+    if (d->isolated_streams > d->streams) {
+        return scarp_refuse_key(error, "ftl.isolated_streams",
+                                d->isolated_streams,
+                                "at most ftl.streams are allowed");
+    }
+    if (d->isolated_streams && !scarp_has_units(d)) {
+        return scarp_refuse_key(error, "ftl.isolated_streams",
+                                d->isolated_streams,
+                                "needs ftl.reclaim_planes above 1");
+    }
     return !why || scarp_refuse_key(error, "ftl.reclaim_planes",
                                     d->reclaim_planes, why);
 }

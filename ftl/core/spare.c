@@ -84,13 +84,14 @@ static uint64_t free_when_waiting(const ScarpDescription *d)
 
 /*
  * Returns how many blocks are empty or partly written when the plane collects.
- * These are the free blocks, recovery's block, GC's open block, an aligned
+ * These are the free blocks, recovery's block, GC's open blocks, an aligned
  * block (for multi-plane programs), the open blocks of the other streams, and
  * each stream's open block of a dynamic SLC cache.
  */
 uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 {
-    return free_when_waiting(d) + d->separate_active_block +
+    return free_when_waiting(d) +
+           (d->separate_active_block ? scarp_copy_blocks(d) : 0) +
            (d->planes_per_die > 1) + d->streams - 1 +
            scarp_recovery_blocks(d) + scarp_slc_open_blocks(d);
 }
@@ -107,6 +108,11 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d)
  * The numbers hold plane by plane because a unit of N planes keeps N times as
  * many stale mapping units as a block does before it is worth a collection
  * (scarp_gain_units()).
+ *
+ * Each persistently isolated stream (ftl.isolated_streams) has an open unit for
+ * its copies. A collection of any stream may open the last free unit. It gains
+ * a page nevertheless, in that unit if nowhere else, so only finitely many
+ * collections in a row can open one: then a unit is free for the host.
  *
  * A drive with an SLC cache always finds a victim, too:
  * - Static blocks (slc.static_blocks) need no space for data: the other blocks

@@ -55,19 +55,21 @@ typedef struct {
     uint32_t reads, programs, moved;
 } Copies;
 
-/* Copies the n valid units from[] of one block to pages of its group. */
+/* Copies the n valid units from[] of the victim to pages of its group. */
 static void copy(ScarpDrive *drive, uint32_t group, Copies *copies,
                  const uint32_t *from, uint32_t n)
 {
+    uint16_t stream = scarp_ru_victim_stream(drive, group);
+
     while (n) {
         uint32_t run;
 
         if (!copies->room) {
             uint32_t p = scarp_alloc_stripe_plane(
                 drive, group,
-                scarp_ru_next_turn(drive, group, SCARP_ORIGIN_GC, 0));
+                scarp_ru_next_turn(drive, group, SCARP_ORIGIN_GC, stream));
 
-            copies->to = scarp_page_take(drive, p, SCARP_ORIGIN_GC, 0);
+            copies->to = scarp_page_take(drive, p, SCARP_ORIGIN_GC, stream);
             scarp_media_pages_programmed(drive, copies->to, 1);
             copies->room = drive->geo.units_per_page;
             copies->programs++;

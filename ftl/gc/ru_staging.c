@@ -1,7 +1,8 @@
 /*
  * Relocated units of a reclaim unit of several planes: all jobs of a group fill
  * one page after the other, and a page that is full goes to the plane whose
- * turn it is.
+ * turn it is. As there is one victim at a time, such a page has units of one
+ * unit only, and goes to the write point of that unit's stream.
  *
  * No page is promised to these copies: a group collects one victim at a time,
  * its copies take less than a reclaim unit, and the group's last free one is
@@ -21,9 +22,11 @@ static ScarpPacker *packer_of(ScarpDrive *drive, const ScarpGcJob *job)
 static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t group)
 {
     uint32_t n = scarp_packer_count(packer);
-    uint32_t p = scarp_alloc_stripe_plane(
-        drive, group, scarp_ru_next_turn(drive, group, SCARP_ORIGIN_GC, 0));
     ScarpUnit *first = scarp_packer_first(packer);
+    uint32_t p = scarp_alloc_stripe_plane(
+        drive, group,
+        scarp_ru_next_turn(drive, group, SCARP_ORIGIN_GC,
+                           scarp_unit_stream(first)));
     ScarpFlashCmd *cmd = scarp_packer_emit(drive, packer, OWNER_GC,
                                            SCARP_ORIGIN_GC);
 
@@ -49,9 +52,11 @@ void scarp_gc_stage_in_group(ScarpDrive *drive, ScarpGcJob *job,
                              ScarpCopy *copy)
 {
     ScarpPacker *packer = packer_of(drive, job);
+    uint32_t group = scarp_ru_group(drive, job->plane);
 
+    scarp_unit_set_stream(&copy->unit, scarp_ru_victim_stream(drive, group));
     if (scarp_packer_add(drive, packer, &copy->unit)) {
-        emit(drive, packer, scarp_ru_group(drive, job->plane));
+        emit(drive, packer, group);
     }
 }
 

@@ -59,6 +59,9 @@ void scarp_map_commit(ScarpDrive *drive, uint32_t lpn, uint32_t ppn)
         lpn--;
     }
 #endif
+#ifdef SCARP_CHECKED
+    scarp_ru_wrote(drive, lpn, ppn);
+#endif
     move(drive, lpn, ppn);
 }
 

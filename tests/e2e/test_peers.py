@@ -95,9 +95,9 @@ KEYS: dict[str, tuple[str, str]] = {
     "lie.flush_ignored": ("1", BUFFER),
     "lie.flush_queued_only": ("1", BUFFER),
 }  # fmt: skip
-# Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-image.c (recovery),
-# test-slc.c, test-heat.c, test-power-plp.c, test-power-lies.c (what only a power cut, or FUA,
-# shows); in tests/qtest: test_access.py (deadlines).
+# Below, and in tests/unit: test-devices.c (the link), test-streams.c, test-ru.c, test-image.c
+# (recovery), test-slc.c, test-heat.c, test-power-plp.c, test-power-lies.c (what only a power cut,
+# or FUA, shows); in tests/qtest: test_access.py (deadlines).
 ELSEWHERE = {
     "nand.cell_bits",
     "controller.pcie_generation",
@@ -107,6 +107,7 @@ ELSEWHERE = {
     "controller.deadline_low_us",
     "controller.plp_bytes",
     "ftl.streams",
+    "ftl.isolated_streams",
     "ftl.recovery",
     "slc.dynamic",
     "slc.most_blocks",

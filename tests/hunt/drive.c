@@ -433,6 +433,7 @@ static void draw_heat(Maker *m, Draw *d)
 static void draw_units(Maker *m, Draw *d, const Shape *x)
 {
     uint64_t dies = x->channels * x->chips * x->dies, n;
+    const char *streams = scenario_key(m->s, "ftl.streams");
 
     do {
         n = draw_from(d, 1, dies);
@@ -441,6 +442,14 @@ static void draw_units(Maker *m, Draw *d, const Shape *x)
     if (n < dies || draw_chance(d, 50)) {
         set(m, "controller.buffer_bytes",
             x->page_bytes * DRAW_OF(d, 2, 2, 3, 8, 64));
+    }
+    n = streams ? strtoull(streams, NULL, 10) : 1;
+    if (!streams && draw_chance(d, 40)) {
+        n = DRAW_OF(d, 2, 3, 8);
+        set(m, "ftl.streams", n);
+    }
+    if (draw_chance(d, 50)) {
+        set(m, "ftl.isolated_streams", draw_from(d, 1, n));
     }
 }
 

@@ -192,6 +192,12 @@ static inline uint32_t inside_l2p(const ScarpDrive *drive, uint32_t lpn)
     return scarp_map_lookup(drive, lpn);
 }
 
+/* The LPN that the spare area of a programmed unit has. */
+static inline uint32_t inside_lpn(const ScarpDrive *drive, uint32_t ppn)
+{
+    return *scarp_media_lpns(drive, ppn);
+}
+
 static inline bool inside_is_valid(const ScarpDrive *drive, uint32_t ppn)
 {
     return scarp_unit_is_valid(drive, ppn);
@@ -516,6 +522,9 @@ static inline const char *inside_break_units(ScarpDrive *drive, unsigned law)
     case 20:
         rus->held[2] = true;
         return "held block of plane 2";
+    case 21: /* in a unit of another stream than that which wrote it */
+        memset(rus->stream_of, 1, drive->geo.mapped_units);
+        return "stream of PPN";
     default:
         return NULL;
     }
@@ -1433,6 +1442,12 @@ static inline void inside_swap_versions(ScarpDrive *drive, uint32_t a,
 
     drive->media.version_of[a] = drive->media.version_of[b];
     drive->media.version_of[b] = version;
+}
+
+/* Who opened the block: the host, or collections. */
+static inline ScarpOrigin inside_origin(const ScarpDrive *drive, uint32_t block)
+{
+    return scarp_media_origin(drive, block);
 }
 
 /* Of the host's block that it was opened for. */

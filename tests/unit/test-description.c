@@ -107,6 +107,7 @@ static const Key keys[] = {
     { "ftl.over_provisioning_permille", 1, 10000, NULL },
     { "ftl.streams", 1, 8, "1" },
     { "ftl.reclaim_planes", 1, 1u << 20, "1" },
+    { "ftl.isolated_streams", 0, 8, "0" },
     { "ftl.recovery", 0, 2, "0" },
     { "ftl.parity_width", 0, 32, "0" },
     { "ftl.parity_stripes", 2, 65536, "64" },

@@ -163,6 +163,64 @@ static void test_copies_in_stripe_order(void)
     rig_free(rig);
 }
 
+/*
+ * Two streams write at random to a half of the drive each. Returns how many
+ * full blocks of copies have data of stream 1 (`alone`), and how many of these
+ * have data of stream 0, too (`mixed`).
+ */
+static void copy_streams(const char *overrides, unsigned *alone,
+                         unsigned *mixed)
+{
+    Rig *rig = rig_new("baseline", NULL, overrides);
+    uint32_t pages = scarp_drive_logical_bytes(rig->drive) / PAGE;
+    g_autoptr(GRand) rand = g_rand_new_with_seed(5);
+
+    *alone = *mixed = 0;
+    for (unsigned i = 0; i < 6 * pages; i++) {
+        ScarpCmd cmd = write_page(i < pages ? i * 7 % pages
+                                      : g_rand_int(rand) % pages);
+
+        cmd.stream = cmd.offset_bytes / PAGE >= pages / 2;
+        rig_do(rig, &cmd);
+    }
+    rig_drain(rig);
+    for (uint32_t b = 0; b < inside_blocks(rig->drive); b++) {
+        bool has[2] = { false, false };
+
+        if (inside_origin(rig->drive, b) != SCARP_ORIGIN_GC) {
+            continue;
+        }
+        for (uint32_t i = 0; i < PAGES; i++) {
+            uint32_t ppn = b * PAGES + i;
+
+            if (inside_is_valid(rig->drive, ppn)) {
+                has[inside_lpn(rig->drive, ppn) >= pages / 2] = true;
+            }
+        }
+        *alone += has[1];
+        *mixed += has[0] && has[1];
+    }
+    g_assert_cmpuint(rig_stats(rig)->gc_moved_units, >, pages / 2);
+    rig_free(rig);
+}
+
+/* Copies of a persistently isolated stream meet no others'; of others, all. */
+static void test_isolated(void)
+{
+    unsigned alone, mixed;
+
+    copy_streams(UNITS_OF_4 ",ftl.streams=2", &alone, &mixed);
+    g_assert_cmpuint(mixed, >, 20);
+    copy_streams(UNITS_OF_4 ",ftl.streams=2,ftl.isolated_streams=1", &alone,
+                 &mixed);
+    g_assert_cmpuint(alone, >, 20);
+    g_assert_cmpuint(mixed, ==, 0);
+    copy_streams(UNITS_OF_2 ",ftl.streams=2,ftl.isolated_streams=2", &alone,
+                 &mixed);
+    g_assert_cmpuint(alone, >, 20);
+    g_assert_cmpuint(mixed, ==, 0);
+}
+
 /* scarp_check() can fail: each law of units, broken by hand. */
 static void test_laws(void)
 {
@@ -187,7 +245,7 @@ static void test_laws(void)
         scarp_drive_free(rig->drive);
         g_free(rig);
     }
-    g_assert_cmpuint(law, ==, 22);
+    g_assert_cmpuint(law, ==, 23);
 }
 
 /* ---- What is refused ---------------------------------------------------- */
@@ -231,6 +289,10 @@ static void test_refused(void)
             "timing.slc_erase_ns=1", "without an SLC cache");
     refused("baseline", UNITS_OF_4 ",ftl.streams=8,"
             "ftl.over_provisioning_permille=100", "spare blocks of a plane");
+    refused("baseline", "ftl.streams=2,ftl.isolated_streams=1",
+            "ftl.isolated_streams=1: needs ftl.reclaim_planes above 1");
+    refused("baseline", UNITS_OF_4 ",ftl.streams=2,ftl.isolated_streams=3",
+            "ftl.isolated_streams=3: at most ftl.streams are allowed");
 }
 
 /* Schemes that need the plane of a block, of a unit or of a write. */
@@ -287,6 +349,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ru/streams-have-units", test_streams_have_units);
     g_test_add_func("/ru/collected-together", test_collected_together);
     g_test_add_func("/ru/copies-in-stripe-order", test_copies_in_stripe_order);
+    g_test_add_func("/ru/isolated", test_isolated);
     g_test_add_func("/ru/laws", test_laws);
     g_test_add_func("/ru/refused", test_refused);
     g_test_add_func("/ru/refused-schemes", test_refused_schemes);

@@ -162,6 +162,9 @@ static void draw_ru(GRand *rand, GString *text)
                                        ",ftl.reclaim_planes=8")
                               : ONE_OF(rand, ",ftl.reclaim_planes=2",
                                        ",ftl.reclaim_planes=4"));
+    g_string_append(text, ONE_OF(rand, "", ",ftl.isolated_streams=1",
+                                 ",ftl.streams=3,ftl.isolated_streams=1",
+                                 ",ftl.streams=3,ftl.isolated_streams=3"));
     if (two) {
         g_string_append(text, ONE_OF(rand, "", ",nand.multiplane=1"));
     }
