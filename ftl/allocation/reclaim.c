@@ -42,6 +42,12 @@ static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
     g_free(((Reclaim *)state)->plane_of);
 }
 
+static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
+{
+    scarp_visit_u32(visit, "next_group", &((Reclaim *)state)->next_group, 0,
+                    drive->geo.reclaim_groups - 1);
+}
+
 /* Returns the group's valid units, and the host's units on their way there. */
 static uint32_t units_of(const ScarpDrive *drive, uint32_t group)
 {
@@ -106,6 +112,7 @@ const ScarpAllocOps scarp_alloc_reclaim = {
         .state_size = sizeof(Reclaim),
         .init = init,
         .clear = clear,
+        .persist = persist,
     },
     .plane = plane,
 };

@@ -133,6 +133,16 @@ void scarp_ru_valid_changed(ScarpDrive *drive, uint32_t block, int change);
 void scarp_ru_erased(ScarpDrive *drive, uint32_t block);
 void scarp_ru_freed(ScarpDrive *drive, uint32_t block);
 void scarp_ru_clear(ScarpDrive *drive);
+/* Returns the write point of a host's stream, or of copies of its units. */
+int scarp_ru_point_for(const ScarpDrive *drive, ScarpOrigin origin,
+                       uint16_t stream);
+/* Returns the number of the unit with this block in the group's first plane. */
+uint32_t scarp_ru_number(const ScarpDrive *drive, uint32_t group,
+                         uint32_t block);
+/* Makes an open unit full; its pages that are not written stay empty. */
+void scarp_ru_close_early(ScarpDrive *drive, uint32_t number, uint32_t group);
+/* blocks/ru_load.c: closes the open units of streams that the drive lacks. */
+void scarp_ru_close_unused(ScarpDrive *drive);
 /* Returns the stream of the unit's write point; 0 for copies of several. */
 uint16_t scarp_ru_point_stream(const ScarpRu *unit);
 uint64_t scarp_ru_bytes(const ScarpGeometry *geo);

@@ -75,7 +75,7 @@ void scarp_blocks_add_full(ScarpDrive *drive, uint32_t index)
 void scarp_blocks_add_candidate(ScarpDrive *drive, uint32_t index)
 {
     scarp_bucket_insert(drive, scarp_blocks_plane_of(drive, index), index,
-                        scarp_block_record(drive, index)->valid);
+                        scarp_victim_valid(drive, index));
 }
 
 void scarp_blocks_add_bad(ScarpDrive *drive, uint32_t index)
@@ -104,6 +104,10 @@ void scarp_blocks_add_active(ScarpDrive *drive, uint32_t p, int point,
 
 void scarp_blocks_close_unused(ScarpDrive *drive)
 {
+    if (drive->blocks.rus) {
+        scarp_ru_close_unused(drive);
+        return;
+    }
     for (uint32_t p = 0; p < drive->geo.n_planes; p++) {
         ScarpBlocksPlane *plane = &drive->blocks.plane[p];
 

@@ -98,7 +98,8 @@ static inline uint32_t scarp_plane_translation_blocks(const ScarpDrive *drive,
 static inline uint32_t scarp_plane_erased_blocks(const ScarpDrive *drive,
                                                  uint32_t plane)
 {
-    return drive->blocks.plane[plane].n_free;
+    return drive->blocks.rus ? drive->blocks.rus->n_free[plane]
+                             : drive->blocks.plane[plane].n_free;
 }
 
 static inline uint32_t scarp_plane_bad_blocks(const ScarpDrive *drive,
@@ -362,6 +363,17 @@ uint32_t scarp_ru_block_in(const ScarpDrive *drive, uint32_t block,
 /* Answer for the full unit of this block, which is in its first plane. */
 uint32_t scarp_ru_valid(const ScarpDrive *drive, uint32_t block);
 int64_t scarp_ru_modified_ns(const ScarpDrive *drive, uint32_t block);
+/*
+ * For images. scarp_ru_open_at() returns the number of the unit that is open at
+ * the group's write point, of which a drive at rest has one at most, or
+ * SCARP_NONE; scarp_ru_first_block() its block in the group's first plane.
+ * scarp_ru_load() makes a full or an open unit of loaded blocks, one of each
+ * plane of a group in their order. It returns false if they can be no such
+ * unit. scarp_blocks_add_candidate() is called for full units, too.
+ */
+uint32_t scarp_ru_open_at(const ScarpDrive *drive, uint32_t group, int point);
+uint32_t scarp_ru_first_block(const ScarpDrive *drive, uint32_t number);
+bool scarp_ru_load(ScarpDrive *drive, const uint32_t *block, bool full);
 /* True when no program is under way in the unit. */
 bool scarp_ru_settled(const ScarpDrive *drive, uint32_t block);
 /* Returns the mean of the erases of the unit's blocks. */

@@ -148,8 +148,8 @@ void scarp_ru_clear(ScarpDrive *drive)
 
 /* ---- Opening and filling ------------------------------------------------ */
 
-static int point_for(const ScarpDrive *drive, ScarpOrigin origin,
-                     uint16_t stream)
+int scarp_ru_point_for(const ScarpDrive *drive, ScarpOrigin origin,
+                       uint16_t stream)
 {
     return origin == SCARP_ORIGIN_HOST ? RU_POINT_HOST + stream
            : scarp_is_isolated(&drive->desc, stream)
@@ -216,7 +216,7 @@ static bool may_open(const ScarpDrive *drive, uint32_t p, int point)
 bool scarp_ru_possible(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
                        uint16_t stream)
 {
-    int point = point_for(drive, origin, stream);
+    int point = scarp_ru_point_for(drive, origin, stream);
 
     return open_block(drive, p, point) != SCARP_NONE ||
            may_open(drive, p, point);
@@ -225,7 +225,7 @@ bool scarp_ru_possible(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
 uint32_t scarp_ru_offset(const ScarpDrive *drive, uint32_t p,
                          ScarpOrigin origin, uint16_t stream)
 {
-    uint32_t block = open_block(drive, p, point_for(drive, origin, stream));
+    uint32_t block = open_block(drive, p, scarp_ru_point_for(drive, origin, stream));
 
     return block == SCARP_NONE ? 0 : scarp_block_written(drive, block);
 }
@@ -234,11 +234,18 @@ uint32_t scarp_ru_next_turn(ScarpDrive *drive, uint32_t group,
                             ScarpOrigin origin, uint16_t stream)
 {
     ScarpRuPoint *at = &drive->blocks.rus->group[group]
-                            .point[point_for(drive, origin, stream)];
+                            .point[scarp_ru_point_for(drive, origin, stream)];
     uint32_t turn = at->turn;
 
     at->turn = turn + 1 == planes_of(drive) ? 0 : turn + 1;
     return turn;
+}
+
+uint32_t scarp_ru_number(const ScarpDrive *drive, uint32_t group,
+                         uint32_t block)
+{
+    return group * (uint32_t)drive->desc.blocks_per_plane +
+           block % (uint32_t)drive->desc.blocks_per_plane;
 }
 
 static void open_unit(ScarpDrive *drive, uint32_t p, int point,
@@ -248,9 +255,8 @@ static void open_unit(ScarpDrive *drive, uint32_t p, int point,
     ScarpRuPoint *at = point_of(drive, p, point);
     uint32_t n = planes_of(drive), first = scarp_ru_first_plane(drive, p);
     uint32_t group = scarp_ru_group(drive, p);
-    uint32_t head = drive->blocks.plane[first].free.head;
-    uint32_t number = group * (uint32_t)drive->desc.blocks_per_plane +
-                      head % (uint32_t)drive->desc.blocks_per_plane;
+    uint32_t number = scarp_ru_number(drive, group,
+                                      drive->blocks.plane[first].free.head);
 
     for (uint32_t i = 0; i < n; i++) {
         uint32_t b = scarp_free_pop(drive, &drive->blocks.plane[first + i]);
@@ -312,10 +318,25 @@ static void fill_unit(ScarpDrive *drive, uint32_t number, uint32_t group)
     }
 }
 
+void scarp_ru_close_early(ScarpDrive *drive, uint32_t number, uint32_t group)
+{
+    uint32_t pages = (uint32_t)drive->desc.pages_per_block;
+    const uint32_t *block = blocks_of(drive, number);
+
+    for (uint32_t i = 0; i < planes_of(drive); i++) {
+        scarp_block_record(drive, block[i])->written = pages;
+        scarp_media_set_programmed(drive, block[i], pages);
+    }
+    drive->blocks.rus->unit[number].written = pages * planes_of(drive);
+    drive->blocks.rus->group[group]
+        .point[drive->blocks.rus->unit[number].point].turn = 0;
+    fill_unit(drive, number, group);
+}
+
 uint32_t scarp_ru_take(ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
                        uint16_t stream)
 {
-    int point = point_for(drive, origin, stream);
+    int point = scarp_ru_point_for(drive, origin, stream);
     uint32_t block = open_block(drive, p, point), ppn, number;
     ScarpBlock *record;
     ScarpRu *unit;

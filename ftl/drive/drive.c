@@ -167,19 +167,6 @@ static bool fill(ScarpDrive *drive, const ScarpConfig *config,
            (!image || scarp_image_load_scheme(image, drive, error));
 }
 
-static bool can_have_image(const ScarpDrive *drive, const char *path,
-                           GError **error)
-{
-    if (!scarp_has_units(&drive->desc)) {
-        return true;
-    }
-    g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                "image=%s: a drive with reclaim units of several planes "
-                "(ftl.reclaim_planes=%" G_GUINT64_FORMAT ") can be neither "
-                "saved nor loaded yet", path, drive->desc.reclaim_planes);
-    return false;
-}
-
 static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
                              GError **error)
 {
@@ -190,8 +177,7 @@ static ScarpDrive *drive_new(const ScarpConfig *config, ScarpImage *image,
         return NULL;
     }
     drive = scarp_core_new(&desc, config);
-    if ((image && (!can_have_image(drive, config->image_path, error) ||
-                   !scarp_image_fits(image, drive, error))) ||
+    if ((image && !scarp_image_fits(image, drive, error)) ||
         !memory_suffices(drive, error) || !init_rooms(drive, config, error)) {
         g_free(drive);
         return NULL;
@@ -221,9 +207,6 @@ ScarpDrive *scarp_drive_new(const ScarpConfig *config, GError **error)
 
 bool scarp_save(ScarpDrive *drive, const char *path, GError **error)
 {
-    if (!can_have_image(drive, path, error)) {
-        return false;
-    }
     if (!scarp_at_rest(drive, error)) {
         return false;
     }

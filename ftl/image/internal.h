@@ -116,6 +116,16 @@ uint32_t image_visit_member(ScarpDrive *drive, uint32_t plane, uint32_t block,
  */
 char *image_layout_text(const ScarpDrive *drive, bool cached);
 
+/* ---- units.c: drives with reclaim units of several planes -------------- */
+
+/* Adds what such a drive must have in common with its image. */
+void image_add_units_class(const ScarpDescription *d, GString *text);
+/*
+ * Visits the units, for which the blocks and the lists of free ones have been
+ * visited. Each block of a unit gets the marks that state.c expects.
+ */
+void image_visit_units(ScarpDrive *drive, uint8_t *seen, ScarpVisit *visit);
+
 /* ---- cache.c: drives with an SLC cache --------------------------------- */
 
 /* True when the image is of a drive with an SLC cache. */

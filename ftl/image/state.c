@@ -75,16 +75,18 @@ char *image_layout_text(const ScarpDrive *drive, bool cached)
                                d->cell_bits);
     }
     add_cache_class(d, cached, text);
+    image_add_units_class(d, text);
     if (d->checkpoint_pages) {
         g_string_append(text, "ftl.checkpoint_pages, not 0\n");
     }
     scarp_map_add_class(drive, text);
     /*
-     * Translation units and stripes lie in the planes that ftl.allocation gives
-     * them, so the image's drive must have the same ftl.allocation. The
+     * Translation units, stripes and pages of reclaim units lie in the planes
+     * that ftl.allocation gives them, so the image's drive must have the same ftl.allocation. The
      * default, cwdp, is left out.
      */
-    if ((scarp_map_keeps_order(drive) || d->parity_width) &&
+    if ((scarp_map_keeps_order(drive) || d->parity_width ||
+         scarp_has_units(d)) &&
         strcmp(scarp_alloc_letters(d), "cwdp")) {
         g_string_append_printf(text, "ftl.allocation=%s\n",
                                scarp_alloc_letters(d));
@@ -140,8 +142,8 @@ static bool is_fit(const ScarpDrive *drive, uint32_t index,
         return false;
     }
     switch (state) {
-    case BLOCK_ACTIVE:
-        return written && written < pages;
+    case BLOCK_ACTIVE: /* image_visit_units() knows the pages of its unit */
+        return scarp_has_units(&drive->desc) || (written && written < pages);
     case BLOCK_FULL: /* such a block may be closed before it is full */
         return written && mode == MODE_REAL;
     case BLOCK_OWNED:
@@ -385,11 +387,17 @@ void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
     }
     for (uint32_t p = 0; p < drive->geo.n_planes && !visit->problem; p++) {
         visit_free(drive, p, seen, visit);
-        visit_full(drive, p, seen, visit);
-        visit_active(drive, p, seen, visit);
-        if (visit->loading && !visit->problem) {
-            check_members(drive, p, seen, visit);
+        if (!scarp_has_units(&drive->desc)) {
+            visit_full(drive, p, seen, visit);
+            visit_active(drive, p, seen, visit);
         }
+    }
+    if (scarp_has_units(&drive->desc) && !visit->problem) {
+        image_visit_units(drive, seen, visit);
+    }
+    for (uint32_t p = 0;
+         visit->loading && p < drive->geo.n_planes && !visit->problem; p++) {
+        check_members(drive, p, seen, visit);
     }
     if (!visit->problem) {
         scarp_map_visit(drive, visit);

@@ -92,9 +92,6 @@ bool reload(Run *r, const Step *step, guint next, GError **error)
     uint64_t its_seed = seed ? strtoull(seed, NULL, 10) : r->as.seed;
     ScarpDrive *other;
 
-    if (scenario_key(r->s, "ftl.reclaim_planes")) {
-        return host_drain(r, error); /* such drives have no images yet */
-    }
     if (!host_drain(r, error) || !scarp_save(r->drive, path, error)) {
         return false;
     }

@@ -1462,6 +1462,13 @@ static inline uint32_t inside_written(const ScarpDrive *drive, uint32_t block)
     return scarp_block_written(drive, block);
 }
 
+/* Full blocks of the plane, or full reclaim units of the group it begins. */
+static inline uint32_t inside_full_blocks(const ScarpDrive *drive,
+                                          uint32_t plane)
+{
+    return scarp_plane_full_blocks(drive, plane);
+}
+
 /* Free blocks of the plane, those that are kept among them. */
 static inline uint32_t inside_erased_blocks(const ScarpDrive *drive,
                                             uint32_t plane)

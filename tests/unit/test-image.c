@@ -268,6 +268,11 @@ static const Kept kept[] = {
       "slc.fold_idle_us=5000" },
     { "parity", SMALL "ftl.parity_width=4,ftl.recovery=1,"
       "gc.wear_spread_erases=3,nand.endurance_erases=60" },
+    { "units", TINY ",ftl.reclaim_planes=2,ftl.unit_bytes=2048,ftl.streams=3,"
+      "ftl.recovery=2,nand.bad_blocks_permille=30" },
+    { "units-isolated", TINY ",ftl.reclaim_planes=4,ftl.streams=3,"
+      "ftl.isolated_streams=2,gc.wear_spread_erases=3,"
+      "nand.endurance_erases=60" },
 };
 
 /*
@@ -389,6 +394,7 @@ static void test_other_class(void)
     refused("ftl.over_provisioning_permille=400", path,
             "ftl.over_provisioning_permille=300");
     refused("ftl.recovery=1", path, "ftl.recovery=0");
+    refused("ftl.reclaim_planes=4", path, "the drive ftl.reclaim_planes=4");
     refused("nand.bad_blocks_permille=1", path, "nand.bad_blocks_permille=0");
     /* Of the same class: other timing, other GC, another controller. */
     scarp_drive_free(drive_new("pregc+pgc", "timing.program_ns=1,"
@@ -411,6 +417,7 @@ static void test_other_order(void)
         { TINY ",ftl.mapping=superblock", true },
         { TINY ",ftl.mapping=fast", true },
         { TINY ",ftl.parity_width=2,geometry.planes_per_die=2", true },
+        { TINY ",ftl.reclaim_planes=2", true },
         { TINY ",geometry.planes_per_die=2", false },
     };
 

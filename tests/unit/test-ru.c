@@ -7,6 +7,8 @@
 #include "helpers.h"
 #include "inside.h"
 
+#include <glib/gstdio.h>
+
 /* tiny.ini has four dies of one plane, of 64 blocks of 16 pages. */
 #define UNITS_OF_2 "ftl.reclaim_planes=2,controller.buffer_bytes=16384"
 #define UNITS_OF_4 "ftl.reclaim_planes=4"
@@ -329,14 +331,38 @@ static void test_refused_schemes(void)
     rig_free(rig);
 }
 
-static void test_refused_images(void)
-{
-    Rig *rig = rig_new("baseline", NULL, UNITS_OF_4);
-    g_autoptr(GError) error = NULL;
+/* ---- Images ------------------------------------------------------------- */
 
-    g_assert_false(scarp_save(rig->drive, "ru.img", &error));
-    g_assert_nonnull(strstr(error->message, "ftl.reclaim_planes=4"));
-    g_assert_false(g_file_test("ru.img", G_FILE_TEST_EXISTS));
+/* A drive with fewer streams closes the open units of those that it lacks. */
+static void test_image_fewer_streams(void)
+{
+    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "ru-XXXXXX",
+                                             NULL);
+    Rig *rig = rig_new("baseline", NULL, UNITS_OF_4 ",ftl.streams=3");
+    ScarpConfig config = { .image_path = path, .scheme = "baseline",
+                           .overrides = "ftl.streams=1", .seed = 1 };
+    g_autoptr(GError) error = NULL;
+    ScarpDrive *other;
+    uint32_t open;
+    int file = g_mkstemp(path);
+
+    g_assert_cmpint(file, !=, -1);
+    g_close(file, NULL);
+    for (unsigned i = 0; i < 30; i++) {
+        ScarpCmd cmd = write_page(i);
+
+        cmd.stream = i % 3;
+        rig_do(rig, &cmd);
+    }
+    open = inside_full_blocks(rig->drive, 0);
+    g_assert_true(scarp_save(rig->drive, path, &error));
+    other = scarp_drive_new(&config, &error);
+    g_unlink(path);
+    g_assert_no_error(error);
+    g_assert_true(scarp_check(other, &error));
+    g_assert_cmpuint(inside_full_blocks(other, 0), ==, open + 2);
+    g_assert_true(scarp_is_mapped(other, 0, 30 * PAGE));
+    scarp_drive_free(other);
     rig_free(rig);
 }
 
@@ -353,6 +379,6 @@ int main(int argc, char **argv)
     g_test_add_func("/ru/laws", test_laws);
     g_test_add_func("/ru/refused", test_refused);
     g_test_add_func("/ru/refused-schemes", test_refused_schemes);
-    g_test_add_func("/ru/refused-images", test_refused_images);
+    g_test_add_func("/ru/image-fewer-streams", test_image_fewer_streams);
     return g_test_run();
 }
