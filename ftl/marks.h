@@ -566,6 +566,18 @@
          "power failed when a block was open in SLC mode, and had no page") \
     MARK(mended_by_fold, \
          "recovery copied the units of an SLC block, to gain a free block") \
+    MARK(mended_by_unit, \
+         "a group of planes had no free reclaim unit after a power cut, and " \
+         "copied some together") \
+    MARK(unit_with_erased_block, \
+         "a reclaim unit got a free block after a power cut, for one that was " \
+         "not written yet, or erased already") \
+    MARK(unit_with_torn_block, \
+         "a reclaim unit got a block after a power cut that is neither erased " \
+         "nor readable") \
+    MARK(complete_copies_kept, \
+         "of two copies of a mapping unit the newer one counted after a power " \
+         "cut, as all of its reclaim unit had been copied") \
     MARK(mended_by_copies, \
          "a plane had no free block after a power cut, and copied some " \
          "together") \

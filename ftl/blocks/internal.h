@@ -139,6 +139,8 @@ int scarp_ru_point_for(const ScarpDrive *drive, ScarpOrigin origin,
 /* Returns the number of the unit with this block in the group's first plane. */
 uint32_t scarp_ru_number(const ScarpDrive *drive, uint32_t group,
                          uint32_t block);
+/* Takes the plane's first free block, for a unit that lacks one there. */
+uint32_t scarp_ru_take_free(ScarpDrive *drive, uint32_t plane);
 /* Makes an open unit full; its pages that are not written stay empty. */
 void scarp_ru_close_early(ScarpDrive *drive, uint32_t number, uint32_t group);
 /* blocks/ru_load.c: closes the open units of streams that the drive lacks. */

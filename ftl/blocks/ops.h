@@ -374,6 +374,21 @@ int64_t scarp_ru_modified_ns(const ScarpDrive *drive, uint32_t block);
 uint32_t scarp_ru_open_at(const ScarpDrive *drive, uint32_t group, int point);
 uint32_t scarp_ru_first_block(const ScarpDrive *drive, uint32_t number);
 bool scarp_ru_load(ScarpDrive *drive, const uint32_t *block, bool full);
+/*
+ * For recovery. scarp_ru_recover() puts the units together after a power cut,
+ * of the n blocks with pages in the order of their openings, whose valid bits
+ * are known; blocks that remain BLOCK_APART are useless. scarp_ru_recovered()
+ * is called when each group has a free unit. scarp_ru_least_valid() returns the
+ * group's full unit with the fewest valid mapping units, by its first block, or
+ * SCARP_NONE.
+ */
+void scarp_ru_recover(ScarpDrive *drive, const uint32_t *used, uint32_t n);
+static inline void scarp_ru_recovered(ScarpDrive *drive)
+{
+    drive->blocks.rus->recovers = false;
+}
+
+uint32_t scarp_ru_least_valid(const ScarpDrive *drive, uint32_t group);
 /* True when no program is under way in the unit. */
 bool scarp_ru_settled(const ScarpDrive *drive, uint32_t block);
 /* Returns the mean of the erases of the unit's blocks. */

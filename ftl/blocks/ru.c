@@ -205,12 +205,12 @@ static bool may_open(const ScarpDrive *drive, uint32_t p, int point)
     uint32_t left = is_of_copies(point) ? 0 : 1;
 
     scarp_mark_if(drive, unit_kept_for_collection,
-                  left && drive->blocks.plane[p].n_free == 1);
+                  left && scarp_plane_free_blocks(drive, p) == 1);
     if (at->older != SCARP_NONE && at->newer != SCARP_NONE) {
         scarp_mark(drive, plane_a_unit_ahead);
         return false;
     }
-    return drive->blocks.plane[p].n_free > left;
+    return scarp_plane_free_blocks(drive, p) > left;
 }
 
 bool scarp_ru_possible(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
@@ -248,6 +248,15 @@ uint32_t scarp_ru_number(const ScarpDrive *drive, uint32_t group,
            block % (uint32_t)drive->desc.blocks_per_plane;
 }
 
+uint32_t scarp_ru_take_free(ScarpDrive *drive, uint32_t p)
+{
+    uint32_t b = scarp_free_pop(drive, &drive->blocks.plane[p]);
+
+    drive->blocks.rus->n_free[p]--;
+    count_free(drive, scarp_ru_group(drive, p));
+    return b;
+}
+
 static void open_unit(ScarpDrive *drive, uint32_t p, int point,
                       ScarpOrigin origin, uint16_t stream)
 {
@@ -265,7 +274,11 @@ static void open_unit(ScarpDrive *drive, uint32_t p, int point,
         rus->unit_of[b] = number;
         blocks_of(drive, number)[i] = b;
         scarp_block_record(drive, b)->state = BLOCK_ACTIVE;
-        scarp_media_open(drive, b, origin, stream);
+        if (i) {
+            scarp_media_open_beside(drive, b, blocks_of(drive, number)[0]);
+        } else {
+            scarp_media_open(drive, b, origin, stream);
+        }
         drive->blocks.opened[scarp_plane_die(drive, first + i)] = true;
     }
     rus->unit[number] = (ScarpRu) {
@@ -275,7 +288,7 @@ static void open_unit(ScarpDrive *drive, uint32_t p, int point,
     scarp_mark_if(drive, isolated_copies_opened, point >= RU_POINT_ISOLATED);
     scarp_mark_if(drive, isolated_copies_took_last,
                   point >= RU_POINT_ISOLATED &&
-                  drive->blocks.plane[first].n_free == 1);
+                  scarp_plane_free_blocks(drive, first) == 1);
     scarp_mark_if(drive, two_units_open,
                   at->older != SCARP_NONE || at->newer != SCARP_NONE);
     if (at->older == SCARP_NONE) {
@@ -469,6 +482,9 @@ void scarp_ru_erased(ScarpDrive *drive, uint32_t block)
     uint32_t group = scarp_ru_group(drive, p);
     uint32_t victim = rus->group[group].victim;
 
+    if (rus->unit_of[block] == SCARP_NONE) {
+        return; /* recovery found the block useless */
+    }
     blocks_of(drive, victim)[p - scarp_ru_first_plane(drive, p)] = SCARP_NONE;
     rus->unit_of[block] = SCARP_NONE;
     if (!--rus->unit[victim].n_blocks) {

@@ -173,6 +173,26 @@ static bool check_buckets(const ScarpDrive *drive, uint32_t group,
 }
 
 /*
+ * True when a group may have no unit to open: recovery has not begun to mend it
+ * yet, and has the unit that is kept for that, or blocks that it will erase.
+ */
+static bool may_be_short(const ScarpDrive *drive, uint32_t group,
+                         uint32_t n_free)
+{
+    uint32_t n = planes_of(drive) * (uint32_t)drive->desc.blocks_per_plane;
+
+    if (!scarp_media_keeps(drive)) {
+        return false;
+    }
+    for (uint32_t b = group * n; b < (group + 1) * n; b++) {
+        if (scarp_block_record(drive, b)->state == BLOCK_APART) {
+            return true;
+        }
+    }
+    return n_free && drive->blocks.rus->recovers;
+}
+
+/*
  * Checks how many units the group can open. A block of a victim counts only
  * when all blocks of that victim are erased.
  */
@@ -202,10 +222,14 @@ static bool check_free(const ScarpDrive *drive, uint32_t group, GError **error)
     }
     /*
      * A full group must be able to collect: the last free unit, or what
-     * collections have open, belongs to their copies.
+     * collections have open, belongs to their copies. After a power cut
+     * recovery sees to that: until it has a unit free, blocks are apart, or a
+     * unit is being emptied.
      */
-    return least || rus->group[group].collected ||
-           scarp_law_differs(error, "free reclaim units of group", group, 0, 1);
+    return least > drive->geo.kept_blocks || rus->group[group].collected ||
+           may_be_short(drive, group, least) ||
+           scarp_law_differs(error, "free reclaim units of group", group,
+                             least, drive->geo.kept_blocks + 1);
 }
 
 static bool check_group(const ScarpDrive *drive, uint32_t group, GError **error)
@@ -251,8 +275,9 @@ static bool check_blocks(const ScarpDrive *drive, uint32_t p, GError **error)
     for (uint32_t b = p * blocks; b < (p + 1) * blocks; b++) {
         const ScarpBlock *block = scarp_block_record(drive, b);
         bool unused = block->state == BLOCK_FREE || block->state == BLOCK_BAD;
+        bool apart = block->state == BLOCK_APART;
 
-        if (unused != (rus->unit_of[b] == SCARP_NONE) ||
+        if ((unused || apart) != (rus->unit_of[b] == SCARP_NONE) ||
             (unused && block->written)) {
             return scarp_law_differs(error, "reclaim unit of block", b,
                                      rus->unit_of[b], block->state);

@@ -142,6 +142,7 @@ typedef struct {
     /* [plane]: the last free block is of a victim that has other blocks left */
     bool *held;
     ScarpBlockList *buckets; /* [group][geo.victim_units + 1] */
+    bool recovers;       /* a power cut has left groups that lack free units */
     uint8_t *stream_of; /* [LPN]: who wrote it; NULL but in checked builds */
 } ScarpRus;
 

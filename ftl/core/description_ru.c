@@ -28,8 +28,9 @@ static const char *against(const ScarpDescription *d)
         return "needs a drive without an SLC cache (slc.static_blocks=0, "
                "slc.dynamic=0)";
     }
-    if (d->power_cuts) {
-        return "nand.power_cuts=1 cannot go with reclaim units yet";
+    if (d->paired_pages == PAIRED_PAD) {
+        return "needs ftl.paired_pages other than pad, as copies of one block "
+               "go to several";
     }
     if (!strcmp(d->allocation, "dynamic")) {
         return "needs an order of c, w, d, p in ftl.allocation, in which a "

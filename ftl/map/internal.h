@@ -172,6 +172,11 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
  */
 GArray *scarp_mend_used(ScarpDrive *drive);
 /*
+ * twins.c: changes ppn_of[] from scarp_map_rebuild() where all mapping units of
+ * a reclaim unit have a newer copy.
+ */
+void scarp_map_prefer_complete(ScarpDrive *drive, uint32_t *ppn_of);
+/*
  * Returns an array with the number of units whose newest copy, by ppn_of, is in
  * each block. The caller frees it by g_free().
  */

@@ -70,6 +70,10 @@ static void recover_blocks(ScarpDrive *drive)
 {
     g_autoptr(GArray) used = scarp_mend_used(drive);
 
+    if (scarp_has_units(&drive->desc)) {
+        scarp_ru_recover(drive, (const uint32_t *)used->data, used->len);
+        return;
+    }
     for (guint i = 0; i < used->len; i++) {
         recover_block(drive, g_array_index(used, uint32_t, i));
     }
@@ -82,6 +86,9 @@ void scarp_map_recover(ScarpDrive *drive)
     drive->map.mending = true;
     scarp_map_age_begins(drive); /* recovery counts no changes */
     scarp_map_rebuild(drive, ppn_of);
+    if (scarp_has_units(&drive->desc)) {
+        scarp_map_prefer_complete(drive, ppn_of);
+    }
     scarp_seq_at_least(drive, next_version(drive, ppn_of));
     if (drive->map.ops->reread) {
         drive->map.journal = drive->map.ops->reread(drive, ppn_of);
@@ -186,7 +193,8 @@ static bool mend_any(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 {
     uint32_t victim;
 
-    if (scarp_plane_is_sound(drive, p)) {
+    /* recovery/units.c mends groups of planes */
+    if (scarp_blocks_in_units(drive) || scarp_plane_is_sound(drive, p)) {
         return false;
     }
     scarp_mark(drive, mended_by_copies);

@@ -160,6 +160,20 @@ static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
     block->seq = drive->media.next_block_seq++;
 }
 
+/*
+ * The same of a further block of a reclaim unit, whose blocks are opened
+ * together: `other` is one that is open already.
+ */
+static inline void scarp_media_open_beside(ScarpDrive *drive, uint32_t index,
+                                           uint32_t other)
+{
+    ScarpMediaBlock *block = &drive->media.block[index];
+
+    block->origin = drive->media.block[other].origin;
+    block->stream = drive->media.block[other].stream;
+    block->seq = drive->media.block[other].seq;
+}
+
 /* Returns the mode of the block's cells. */
 static inline ScarpCellMode scarp_media_mode(const ScarpDrive *drive,
                                              uint32_t block)

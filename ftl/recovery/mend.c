@@ -12,8 +12,8 @@
  */
 #include "recovery/internal.h"
 
-/* Returns how many of the units still to be copied go into the next page. */
-static uint32_t page_units(const ScarpDrive *drive, const ScarpRecoveryJob *job)
+uint32_t scarp_recovery_page_units(const ScarpDrive *drive,
+                                   const ScarpRecoveryJob *job)
 {
     return MIN(drive->geo.units_per_page, job->mend.n_units - job->done);
 }
@@ -30,14 +30,10 @@ static bool lacks_pair(const ScarpDrive *drive, const ScarpRecoveryJob *job)
            scarp_block_written(drive, job->target) % drive->desc.cell_bits;
 }
 
-/*
- * Creates the read of the next page that has units for the next program.
- * Returns false if all units for that program have been read.
- */
-static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
+bool scarp_recovery_read_next(ScarpDrive *drive, ScarpRecoveryJob *job)
 {
     const uint32_t *unit = job->mend.unit;
-    uint32_t end = job->done + page_units(drive, job), first, n = 0;
+    uint32_t end = job->done + scarp_recovery_page_units(drive, job), first, n = 0;
 
     while (job->read < end && unit[job->read] == SCARP_PAD) {
         job->read++;
@@ -53,7 +49,8 @@ static bool read_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
         job->read++;
         n++;
     }
-    scarp_recovery_issue(drive, p, SCARP_FLASH_READ, SCARP_ORIGIN_GC, first,
+    scarp_recovery_issue(drive, scarp_ppn_plane(drive, first),
+                         SCARP_FLASH_READ, SCARP_ORIGIN_GC, first,
                          n * drive->geo.unit_bytes);
     return true;
 }
@@ -70,7 +67,7 @@ static void program_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
 
 static void copied(ScarpDrive *drive, ScarpRecoveryJob *job, uint32_t ppn)
 {
-    uint32_t n = page_units(drive, job);
+    uint32_t n = scarp_recovery_page_units(drive, job);
 
     scarp_media_pages_programmed(drive, ppn, 1);
     for (uint32_t i = 0; i < n; i++) {
@@ -95,7 +92,7 @@ bool scarp_recovery_mend(ScarpDrive *drive, uint32_t p)
 
     for (;;) {
         if (job->done < job->mend.n_units) {
-            if (!read_next(drive, p, job)) {
+            if (!scarp_recovery_read_next(drive, job)) {
                 program_next(drive, p, job);
             }
             return true;
@@ -148,9 +145,11 @@ void scarp_recovery_mended(ScarpDrive *drive, uint32_t p,
 const uint32_t *scarp_recovery_sources(const ScarpDrive *drive,
                                        const ScarpFlashCmd *cmd, uint32_t *n)
 {
+    uint32_t p = scarp_flash_plane(cmd);
     const ScarpRecoveryJob *job =
-        &drive->recovery.plane[scarp_flash_plane(cmd)].job;
+        &drive->recovery.plane[drive->recovery.step == RECOVERY_UNITS
+                                   ? scarp_ru_first_plane(drive, p) : p].job;
 
-    *n = page_units(drive, job);
+    *n = scarp_recovery_page_units(drive, job);
     return &job->mend.unit[job->done];
 }

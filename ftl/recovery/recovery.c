@@ -13,6 +13,7 @@
 static bool (*const next_of[])(ScarpDrive *, uint32_t) = {
     [RECOVERY_SCAN] = scarp_recovery_scan,
     [RECOVERY_MEND] = scarp_recovery_mend,
+    [RECOVERY_UNITS] = scarp_recovery_units,
     [RECOVERY_SANITIZE] = scarp_recovery_sanitize,
 };
 
@@ -135,6 +136,9 @@ static void kick_all(ScarpDrive *drive)
 static void end(ScarpDrive *drive)
 {
     become_ready(drive);
+    if (scarp_blocks_in_units(drive)) {
+        scarp_ru_recovered(drive);
+    }
     drive->stats.recovery_ns +=
         scarp_stat_since(drive, drive->recovery.since_ns);
     scarp_map_recovered(drive);
@@ -160,7 +164,8 @@ static void go_on(ScarpDrive *drive)
             kick_all(drive);
             return;
         }
-        if (drive->recovery.step == RECOVERY_MEND) {
+        if (drive->recovery.step == (scarp_blocks_in_units(drive)
+                                         ? RECOVERY_UNITS : RECOVERY_MEND)) {
             end(drive);
             return;
         }
@@ -202,6 +207,9 @@ void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     }
     if (drive->recovery.step == RECOVERY_MEND) {
         scarp_recovery_mended(drive, p, cmd);
+    } else if (drive->recovery.step == RECOVERY_UNITS) {
+        scarp_recovery_units_ended(drive, cmd);
+        p = scarp_ru_first_plane(drive, p);
     } else if (drive->recovery.step == RECOVERY_SANITIZE) {
         scarp_recovery_sanitized(drive, cmd);
     }
@@ -216,7 +224,8 @@ void scarp_recovery_mark_cut(const ScarpDrive *drive)
     const ScarpRecovery *recovery = &drive->recovery;
 
     scarp_mark_if(drive, cut_scan, recovery->step == RECOVERY_SCAN);
-    for (uint32_t p = 0; recovery->step == RECOVERY_MEND &&
+    for (uint32_t p = 0; (recovery->step == RECOVERY_MEND ||
+                          recovery->step == RECOVERY_UNITS) &&
                          p < drive->geo.n_planes; p++) {
         const ScarpRecoveryJob *job = &recovery->plane[p].job;
 

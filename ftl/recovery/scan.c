@@ -54,7 +54,8 @@ static bool read_table(ScarpDrive *drive, uint32_t p)
  * read of every page of a plane. It counts the worst case of gaining a free
  * block: each copied block has a single invalid page, so as many blocks are
  * copied as a block has pages. It counts the erase of every block. Transfers of
- * the dies of a channel take turns, and so do the planes of a die.
+ * the dies of a channel take turns, and so do the planes of a die. The blocks
+ * of a reclaim unit of several planes are copied and erased one by one.
  */
 int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
 {
@@ -75,8 +76,9 @@ int64_t scarp_recovery_bound_ns(const ScarpDrive *drive)
     program_ns = scarp_heat_longest_ns(drive, program_ns);
     erase_ns = scarp_heat_longest_ns(drive, MAX(d->erase_ns, d->slc_erase_ns));
     bound_ns = (__int128)blocks * pages * (read_ns + bus_ns) +
-               (__int128)copies * (read_ns + program_ns + 2 * bus_ns) +
-               (__int128)(blocks + pages) * (erase_ns + bus_ns);
+               ((__int128)copies * (read_ns + program_ns + 2 * bus_ns) +
+                (__int128)(blocks + pages) * (erase_ns + bus_ns)) *
+                   (int64_t)d->reclaim_planes;
     return MIN(bound_ns * (int64_t)d->planes_per_die, SCARP_TIME_LAST);
 }
 

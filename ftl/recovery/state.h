@@ -29,6 +29,7 @@ typedef enum {
     RECOVERY_READY, /* recovery is over: host commands may begin */
     RECOVERY_SCAN,  /* spare areas are read */
     RECOVERY_MEND,  /* planes gain free blocks by copies and erases */
+    RECOVERY_UNITS, /* groups of planes gain free reclaim units */
     RECOVERY_SANITIZE, /* no recovery: all blocks with pages are erased */
 } ScarpRecoveryStep;
 

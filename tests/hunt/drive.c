@@ -429,6 +429,27 @@ static void draw_heat(Maker *m, Draw *d)
     }
 }
 
+/* Stored energy, and what keeps pages from later ones of their cells. */
+static void draw_units_power(Maker *m, Draw *d)
+{
+    const char *buffer = scenario_key(m->s, "controller.buffer_bytes");
+    const char *cells = scenario_key(m->s, "nand.cell_bits");
+    bool plp = buffer && draw_chance(d, 40);
+
+    if (g_strcmp0(scenario_key(m->s, "nand.power_cuts"), "1")) {
+        return;
+    }
+    if (plp) {
+        g_autofree char *bytes = g_strdup(buffer);
+
+        set_text(m, "controller.plp_bytes", bytes);
+    }
+    if (cells && strcmp(cells, "1")) {
+        set_text(m, "ftl.paired_pages",
+                 plp && draw_chance(d, 50) ? "plp" : "backup");
+    }
+}
+
 /* Reclaim units of some of the drive's planes, or of all. */
 static void draw_units(Maker *m, Draw *d, const Shape *x)
 {
@@ -451,6 +472,7 @@ static void draw_units(Maker *m, Draw *d, const Shape *x)
     if (draw_chance(d, 50)) {
         set(m, "ftl.isolated_streams", draw_from(d, 1, n));
     }
+    draw_units_power(m, d);
 }
 
 static void draw_gc(Maker *m, const Shape *x)
@@ -551,7 +573,7 @@ static Scenario *draw_one(Draw *d, Draw *slc, Draw *heat, Draw *units,
         draw_heat(&m, heat);
     }
     if (units) {
-        remove_keys(m.s, "ftl.parity_,nand.power_cuts=,controller.plp_bytes=,"
+        remove_keys(m.s, "ftl.parity_,controller.plp_bytes=,"
                          "ftl.paired_pages=,lie.,nand.copyback=,"
                          "gc.separate_active_block=,ftl.allocation=dynamic,"
                          "controller.buffer_bytes=");
@@ -687,7 +709,7 @@ Scenario *scenario_draw(uint64_t number, const ScenarioWish *wish,
     Draw ru = { number * 0xd1342543de82ef95ull + 7 };
     bool cached = wish->slc || (!wish->mapping && !wish->theme &&
                                 draw_chance(&slc, 6));
-    bool in_units = wish->units || (!cached && !wish->cuts && !wish->mapping &&
+    bool in_units = wish->units || (!cached && !wish->lie && !wish->mapping &&
                                     !wish->theme && draw_chance(&ru, 6));
     bool warm = !wish->theme && draw_chance(&heat, 8);
     const Theme *theme = NULL;

@@ -278,8 +278,9 @@ static void test_refused(void)
     refused("baseline", UNITS_OF_4 ",ftl.mapping=demand", "ftl.mapping=page");
     refused("baseline", UNITS_OF_4 ",ftl.parity_width=2",
             "ftl.parity_width=0");
-    refused("baseline", UNITS_OF_4 ",nand.power_cuts=1,ftl.recovery=1",
-            "nand.power_cuts=1 cannot go with reclaim units yet");
+    refused("baseline", UNITS_OF_4 ",nand.power_cuts=1,ftl.recovery=1,"
+            "nand.cell_bits=2,ftl.paired_pages=pad",
+            "ftl.paired_pages other than pad");
     refused("baseline", UNITS_OF_4 ",ftl.allocation=dynamic",
             "an order of c, w, d, p");
     refused("baseline", UNITS_OF_4 ",gc.separate_active_block=0",
