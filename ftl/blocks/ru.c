@@ -80,7 +80,7 @@ static void count_free(ScarpDrive *drive, uint32_t group)
     uint32_t first = group * n;
 
     for (uint32_t p = first; p < first + n; p++) {
-        least = MIN(least, rus->n_free[p] - rus->held[p]);
+        least = MIN(least, rus->n_free[p] - rus->early[p]);
     }
     for (uint32_t p = first; p < first + n; p++) {
         drive->blocks.plane[p].n_free = least;
@@ -103,7 +103,7 @@ void scarp_blocks_set_units(ScarpDrive *drive)
     rus->block = scarp_table_new(units * n * sizeof(uint32_t));
     rus->unit_of = scarp_table_new((uint64_t)geo->n_blocks * sizeof(uint32_t));
     rus->n_free = g_new(uint32_t, geo->n_planes);
-    rus->held = g_new0(bool, geo->n_planes);
+    rus->early = g_new0(bool, geo->n_planes);
     rus->buckets = scarp_table_new((uint64_t)geo->reclaim_groups *
                                    (geo->victim_units + 1) *
                                    sizeof(ScarpBlockList));
@@ -136,7 +136,7 @@ void scarp_ru_clear(ScarpDrive *drive)
     }
     g_free(rus->group);
     g_free(rus->n_free);
-    g_free(rus->held);
+    g_free(rus->early);
     scarp_table_free(rus->unit);
     scarp_table_free(rus->block);
     scarp_table_free(rus->unit_of);
@@ -225,7 +225,8 @@ bool scarp_ru_possible(const ScarpDrive *drive, uint32_t p, ScarpOrigin origin,
 uint32_t scarp_ru_offset(const ScarpDrive *drive, uint32_t p,
                          ScarpOrigin origin, uint16_t stream)
 {
-    uint32_t block = open_block(drive, p, scarp_ru_point_for(drive, origin, stream));
+    uint32_t block = open_block(drive, p,
+                                scarp_ru_point_for(drive, origin, stream));
 
     return block == SCARP_NONE ? 0 : scarp_block_written(drive, block);
 }
@@ -490,8 +491,8 @@ void scarp_ru_erased(ScarpDrive *drive, uint32_t block)
     if (!--rus->unit[victim].n_blocks) {
         rus->unit[victim].state = RU_NONE;
         rus->group[group].collected = false;
-        memset(&rus->held[group * planes_of(drive)], 0,
-               planes_of(drive) * sizeof(*rus->held));
+        memset(&rus->early[group * planes_of(drive)], 0,
+               planes_of(drive) * sizeof(*rus->early));
         count_free(drive, group);
         kick(drive, group); /* the next collection may be due */
     }
@@ -504,6 +505,6 @@ void scarp_ru_freed(ScarpDrive *drive, uint32_t block)
     uint32_t group = scarp_ru_group(drive, p);
 
     rus->n_free[p]++;
-    rus->held[p] = rus->group[group].collected;
+    rus->early[p] = rus->group[group].collected;
     count_free(drive, group);
 }

@@ -204,14 +204,14 @@ static bool check_free(const ScarpDrive *drive, uint32_t group, GError **error)
     for (uint32_t i = 0; i < n; i++) {
         uint32_t p = group * n + i;
 
-        if (rus->held[p] &&
+        if (rus->early[p] &&
             (!rus->group[group].collected ||
              rus->block[(uint64_t)rus->group[group].victim * n + i] !=
                  SCARP_NONE)) {
-            return scarp_law_differs(error, "held block of plane", p, true,
+            return scarp_law_differs(error, "early block of plane", p, true,
                                      false);
         }
-        least = MIN(least, rus->n_free[p] - rus->held[p]);
+        least = MIN(least, rus->n_free[p] - rus->early[p]);
     }
     for (uint32_t p = group * n; p < (group + 1) * n; p++) {
         if (drive->blocks.plane[p].n_free != least) {

@@ -17,7 +17,7 @@ uint32_t scarp_ru_first_block(const ScarpDrive *drive, uint32_t number)
                                     drive->desc.reclaim_planes];
 }
 
-/* Returns the unit of these blocks, with the sums and maxima of their records. */
+/* Returns the unit of these blocks, as their records have it. */
 static ScarpRu sum_up(const ScarpDrive *drive, const uint32_t *block)
 {
     ScarpRu unit = { .n_blocks = (uint32_t)drive->desc.reclaim_planes };

@@ -90,8 +90,10 @@ void scarp_ru_recover(ScarpDrive *drive, const uint32_t *used, uint32_t n)
     for (uint32_t i = 0, end; i < n_members; i = end) {
         uint64_t seq = scarp_media_seq(drive, member[i]);
 
-        for (end = i + 1; end < n_members &&
-                          scarp_media_seq(drive, member[end]) == seq; end++) {
+        end = i + 1;
+        while (end < n_members &&
+               scarp_media_seq(drive, member[end]) == seq) {
+            end++;
         }
         put_together(drive, &member[i], end - i);
     }

@@ -139,8 +139,8 @@ typedef struct {
     uint32_t *unit_of;   /* [block]: number, or SCARP_NONE */
     /* [plane]: free blocks; ScarpBlocksPlane.n_free has the group's units */
     uint32_t *n_free;
-    /* [plane]: the last free block is of a victim that has other blocks left */
-    bool *held;
+    /* [plane]: the last free block is of a victim with blocks to be erased */
+    bool *early;
     ScarpBlockList *buckets; /* [group][geo.victim_units + 1] */
     bool recovers;       /* a power cut has left groups that lack free units */
     uint8_t *stream_of; /* [LPN]: who wrote it; NULL but in checked builds */

@@ -82,8 +82,8 @@ char *image_layout_text(const ScarpDrive *drive, bool cached)
     scarp_map_add_class(drive, text);
     /*
      * Translation units, stripes and pages of reclaim units lie in the planes
-     * that ftl.allocation gives them, so the image's drive must have the same ftl.allocation. The
-     * default, cwdp, is left out.
+     * that ftl.allocation gives them, so the image's drive must have the same
+     * ftl.allocation. The default, cwdp, is left out.
      */
     if ((scarp_map_keeps_order(drive) || d->parity_width ||
          scarp_has_units(d)) &&

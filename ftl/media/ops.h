@@ -161,8 +161,8 @@ static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
 }
 
 /*
- * The same of a further block of a reclaim unit, whose blocks are opened
- * together: `other` is one that is open already.
+ * Does what scarp_media_open() does, for a further block of a reclaim unit,
+ * whose blocks are opened together. `other` is one that is open already.
  */
 static inline void scarp_media_open_beside(ScarpDrive *drive, uint32_t index,
                                            uint32_t other)

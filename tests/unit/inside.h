@@ -520,8 +520,8 @@ static inline const char *inside_break_units(ScarpDrive *drive, unsigned law)
         scarp_block_record(drive, block[0])->is_valid[0] ^= 1;
         return "valid units of block";
     case 20:
-        rus->held[2] = true;
-        return "held block of plane 2";
+        rus->early[2] = true;
+        return "early block of plane 2";
     case 21: /* in a unit of another stream than that which wrote it */
         memset(rus->stream_of, 1, drive->geo.mapped_units);
         return "stream of PPN";
