@@ -97,8 +97,8 @@ bool scarp_ru_load(ScarpDrive *drive, const uint32_t *block, bool full)
 void scarp_ru_close_unused(ScarpDrive *drive)
 {
     for (uint32_t g = 0; g < drive->geo.reclaim_groups; g++) {
-        for (uint32_t s = (uint32_t)drive->desc.streams; s < SCARP_MAX_STREAMS;
-             s++) {
+        for (uint32_t s = (uint32_t)drive->desc.streams;
+             s < SCARP_MAX_RU_STREAMS; s++) {
             uint32_t number = scarp_ru_open_at(drive, g, RU_POINT_HOST + s);
 
             if (number != SCARP_NONE) {

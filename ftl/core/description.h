@@ -11,6 +11,7 @@
 
 #define SCARP_MAX_UNITS 64 /* in a page */
 #define SCARP_MAX_STREAMS 8
+#define SCARP_MAX_RU_STREAMS 32 /* with reclaim units of several planes */
 /*
  * With ftl.mapping=demand, parts of the mapping (translation units) are
  * programmed, too. Translation units have this stream number, and blocks of
@@ -203,6 +204,12 @@ typedef struct {
 static inline uint64_t scarp_recovery_blocks(const ScarpDescription *d)
 {
     return d->power_cuts;
+}
+
+/* Returns how many streams the drive may have at most. */
+static inline uint64_t scarp_most_streams(const ScarpDescription *d)
+{
+    return d->reclaim_planes > 1 ? SCARP_MAX_RU_STREAMS : SCARP_MAX_STREAMS;
 }
 
 /*

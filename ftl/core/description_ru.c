@@ -54,6 +54,10 @@ bool scarp_description_check_ru(const ScarpDescription *d, GError **error)
 {
     const char *why = scarp_has_units(d) ? against(d) : NULL;
 
+    if (d->streams > scarp_most_streams(d)) {
+        return scarp_refuse_key(error, "ftl.streams", d->streams,
+                                "above 8 it needs ftl.reclaim_planes above 1");
+    }
     if (d->isolated_streams > d->streams) {
         return scarp_refuse_key(error, "ftl.isolated_streams",
                                 d->isolated_streams,

@@ -179,7 +179,7 @@ static void visit_block(ScarpDrive *drive, uint32_t index, ScarpVisit *visit)
     scarp_visit_u8(visit, "a block's origin", &origin, SCARP_ORIGIN_HOST,
                    SCARP_ORIGIN_PREMIGRATE);
     scarp_visit_u8(visit, "a block's stream", &stream, 0,
-                   SCARP_MAX_STREAMS - 1);
+                   scarp_most_streams(&drive->desc) - 1);
     scarp_visit_u32(visit, "a block's written pages", &written, 0, pages);
     scarp_visit_u32(visit, "a block's erases", &erases, 0, UINT32_MAX - 1);
     scarp_visit_u64(visit, "a block's modified_ns", &modified_ns, 0,

@@ -84,6 +84,27 @@ static void test_streams_have_units(void)
     rig_free(rig);
 }
 
+/* 32 streams, half of them isolated, have units of their own. */
+static void test_many_streams(void)
+{
+    Rig *rig = rig_new("baseline", NULL, UNITS_OF_4 ",ftl.streams=32,"
+                       "ftl.isolated_streams=16,"
+                       "geometry.blocks_per_plane=128,"
+                       "ftl.over_provisioning_permille=1500");
+
+    for (unsigned i = 0; i < 32 * 70; i++) {
+        ScarpCmd cmd = write_page(i % 1000);
+        const ScarpFlashOp *op;
+
+        cmd.stream = i % 32;
+        rig_do(rig, &cmd);
+        op = rig_op(rig, SCARP_FLASH_PROGRAM, SCARP_ORIGIN_HOST, i);
+        g_assert_cmpuint(inside_stream(rig->drive, op->block), ==, i % 32);
+        g_assert_cmpuint(op->page, ==, i / 32 / PLANES % PAGES);
+    }
+    rig_free(rig);
+}
+
 /* ---- Collections -------------------------------------------------------- */
 
 static void write_random(Rig *rig, unsigned n)
@@ -292,6 +313,8 @@ static void test_refused(void)
             "timing.slc_erase_ns=1", "without an SLC cache");
     refused("baseline", UNITS_OF_4 ",ftl.streams=8,"
             "ftl.over_provisioning_permille=100", "spare blocks of a plane");
+    refused("baseline", "ftl.streams=9",
+            "ftl.streams=9: above 8 it needs ftl.reclaim_planes above 1");
     refused("baseline", "ftl.streams=2,ftl.isolated_streams=1",
             "ftl.isolated_streams=1: needs ftl.reclaim_planes above 1");
     refused("baseline", UNITS_OF_4 ",ftl.streams=2,ftl.isolated_streams=3",
@@ -374,6 +397,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ru/stripe-order-of-key", test_stripe_order_of_key);
     g_test_add_func("/ru/groups-take-turns", test_groups_take_turns);
     g_test_add_func("/ru/streams-have-units", test_streams_have_units);
+    g_test_add_func("/ru/many-streams", test_many_streams);
     g_test_add_func("/ru/collected-together", test_collected_together);
     g_test_add_func("/ru/copies-in-stripe-order", test_copies_in_stripe_order);
     g_test_add_func("/ru/isolated", test_isolated);
