@@ -215,7 +215,7 @@ def case(name: str, op: int, pages: int) -> tuple[bool, str]:
 def main() -> int:
     work = [partial(case, *c) for c in (GRID if ALL else FEW)]
     work += [partial(units_case, *c) for c in (UNITS if ALL else FEW_UNITS)]
-    work.append(isolated_case)
+    work.append(partial(isolated_case))
     replayer.ensure_replay()
     bad = 0
     print(f"TAP version 13\n1..{len(work)}", flush=True)

@@ -494,7 +494,7 @@ static inline const char *inside_break_units(ScarpDrive *drive, unsigned law)
         return "open reclaim units of group 0";
     case 11:
         rus->unit[group->point[RU_POINT_HOST].newer].point++;
-        return "stream of a unit's block";
+        return "stream of PPN";
     case 12:
         plane->bucket_filled[0] ^= 1;
         return "mark of bucket";
