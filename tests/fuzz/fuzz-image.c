@@ -65,9 +65,6 @@ static const struct {
     { SLC ",ftl.unit_bytes=512,slc.static_blocks=2,slc.full=fold,ftl.streams=2,"
       "nand.endurance_erases=60,slc.endurance_erases=90", "pgc" },
     { CUTS "2," SLC ",ftl.paired_pages=pad,ftl.unit_bytes=512", "baseline" },
-    /* With reclaim units of several planes. */
-    { "ftl.reclaim_planes=2,ftl.streams=2,ftl.isolated_streams=1,"
-      "controller.buffer_bytes=16384", "baseline" },
 };
 
 static struct {

@@ -88,6 +88,7 @@ static const Key keys[] = {
     { "nand.resume_ns", 0, 10000000, "10000" },
     { "nand.bad_blocks_permille", 0, 500, "0" },
     { "nand.endurance_erases", 0, GIB, "0" },
+    { "slc.endurance_erases", 0, GIB, "0" },
     { "nand.power_cuts", 0, 1, "0" },
     { "controller.firmware_ns", 0, 100000000, NULL },
     { "controller.link_mbs", 0, 1000000, "0" },

@@ -417,7 +417,6 @@ static void test_other_order(void)
         { TINY ",ftl.mapping=superblock", true },
         { TINY ",ftl.mapping=fast", true },
         { TINY ",ftl.parity_width=2,geometry.planes_per_die=2", true },
-        { TINY ",ftl.reclaim_planes=2", true },
         { TINY ",geometry.planes_per_die=2", false },
     };
 
@@ -906,7 +905,10 @@ int main(int argc, char **argv)
                                              kept[i].name, NULL);
 
         g_test_add_data_func(same, &kept[i], test_kept_future);
-        g_test_add_data_func(other, kept[i].overrides, test_other_keys);
+        /* such drives refuse two of the other keys */
+        if (!strstr(kept[i].overrides, "ftl.reclaim_planes")) {
+            g_test_add_data_func(other, kept[i].overrides, test_other_keys);
+        }
     }
     g_test_add_func("/image/other-class", test_other_class);
     g_test_add_func("/image/other-order", test_other_order);

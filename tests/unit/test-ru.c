@@ -381,8 +381,13 @@ static void test_image_fewer_streams(void)
     open = inside_full_blocks(rig->drive, 0);
     g_assert_true(scarp_save(rig->drive, path, &error));
     other = scarp_drive_new(&config, &error);
-    g_unlink(path);
     g_assert_no_error(error);
+    /* a unit's pages lie in the order of ftl.allocation */
+    config.overrides = "ftl.allocation=dcwp";
+    g_assert_null(scarp_drive_new(&config, &error));
+    g_assert_nonnull(strstr(error->message, "the drive ftl.allocation=dcwp"));
+    g_clear_error(&error);
+    g_unlink(path);
     g_assert_true(scarp_check(other, &error));
     g_assert_cmpuint(inside_full_blocks(other, 0), ==, open + 2);
     g_assert_true(scarp_is_mapped(other, 0, 30 * PAGE));
