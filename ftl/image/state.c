@@ -380,6 +380,7 @@ static void check_members(ScarpDrive *drive, uint32_t p, const uint8_t *seen,
 void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
 {
     g_autofree uint8_t *seen = g_malloc0(drive->geo.n_blocks);
+    bool units = scarp_has_units(&drive->desc);
 
     visit_drive(drive, visit);
     for (uint32_t b = 0; b < drive->geo.n_blocks && !visit->problem; b++) {
@@ -387,16 +388,20 @@ void image_visit_state(ScarpDrive *drive, ScarpVisit *visit)
     }
     for (uint32_t p = 0; p < drive->geo.n_planes && !visit->problem; p++) {
         visit_free(drive, p, seen, visit);
-        if (!scarp_has_units(&drive->desc)) {
-            visit_full(drive, p, seen, visit);
-            visit_active(drive, p, seen, visit);
+        if (units) {
+            continue;
+        }
+        visit_full(drive, p, seen, visit);
+        visit_active(drive, p, seen, visit);
+        if (visit->loading && !visit->problem) {
+            check_members(drive, p, seen, visit);
         }
     }
-    if (scarp_has_units(&drive->desc) && !visit->problem) {
+    if (units && !visit->problem) {
         image_visit_units(drive, seen, visit);
     }
-    for (uint32_t p = 0;
-         visit->loading && p < drive->geo.n_planes && !visit->problem; p++) {
+    for (uint32_t p = 0; units && visit->loading && p < drive->geo.n_planes &&
+                         !visit->problem; p++) {
         check_members(drive, p, seen, visit);
     }
     if (!visit->problem) {
