@@ -145,16 +145,31 @@ bool scarp_gc_check_behind(ScarpDrive *drive, uint32_t die)
     return may;
 }
 
+/* True when a program waits in the die for a fold (slc.full=fold). */
+static bool __attribute__((noinline)) waits_for_fold(const ScarpDrive *drive,
+                                                     uint32_t die)
+{
+    uint32_t first = scarp_die_plane(drive, die);
+
+    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
+        if (scarp_fold_needed(drive, p)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
 {
     /*
      * No collection can have become due while no block was opened. With
-     * mappings that merge, each program may need a merge, and with an SLC cache
-     * a fold, so every call looks for due collections.
+     * mappings that merge, each program may need a merge, so every call looks
+     * for due collections. With an SLC cache, a program may need a fold.
      */
     if (!scarp_nand_collecting(drive, die) &&
-        (scarp_blocks_opened(drive, die) || drive->gc.fold ||
-         scarp_map_can(drive, MAP_MERGES))) {
+        (scarp_blocks_opened(drive, die) ||
+         scarp_map_can(drive, MAP_MERGES) ||
+         (drive->gc.fold && waits_for_fold(drive, die)))) {
         start_one(drive, die);
     }
 }
