@@ -85,7 +85,7 @@ class NoneIsIgnored(Scratch):
     def test_ways_exclude_each_other(self) -> None:
         self.refused("^--beside: excludes --check$", "a.ini", "--check", "p", "--beside", "t")
         self.refused("^--blind: excludes --check$", "--blind", "2", "--check", "p.json")
-        self.refused("^--blind: excludes --beside$", "a", "--blind", "2", "--beside", "t.csv")
+        self.refused("^--blind: excludes --beside$", "a.json", "--blind", "2", "--beside", "t.csv")
         self.refused("^FILE: needed", "--check", "p.json")
         self.refused("^FILE: needed", "a.json", "--blind", "2")
 
@@ -229,6 +229,7 @@ class AnInterruptedOne(Scratch):
         with (
             mock.patch.object(venv, "ensure_venv", lambda _: Path("/elsewhere/bin/python")),
             mock.patch.object(os, "execv", side_effect=KeyboardInterrupt) as became,
+            mock.patch("scarplib.own_drive.probe_file.load"),
             contextlib.redirect_stderr(io.StringIO()),
         ):
             self.assertEqual(cli.main(["--unlocked", "fit", "p.json", "--seed", "3"]), 130)
