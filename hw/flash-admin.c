@@ -22,7 +22,7 @@ enum {
     /* the media is not changed any more after a Sanitize (NODMMAS is 1) */
     SANICAP_UNMODIFIED_AFTER = 1 << 30,
     GET_LOG_RETAINS_EVENT = 1 << 15,
-    GET_LOG_CAPTURES = 1 << 8, /* the telemetry log, before it is read */
+    GET_LOG_CAPTURES = 1 << 8, /* captures telemetry before the read */
 };
 
 NvmeNamespace *flash_admin_ns(NvmeCtrl *n, uint32_t nsid, uint16_t *status)
@@ -53,7 +53,11 @@ static bool has_flash(NvmeCtrl *n)
 
 /* ---- Identify ------------------------------------------------------------ */
 
-/* Sets the support of an admin command, which `oacs` announces. */
+/*
+ * Announces an admin command, if it is served: by the bit `oacs` of OACS, and by
+ * `effects` in the log of supported commands. `oacs` is 0 if the command has no
+ * such bit.
+ */
 static void announce(NvmeCtrl *n, uint8_t opcode, uint16_t oacs,
                      uint32_t effects, bool served)
 {
@@ -71,7 +75,7 @@ void nvme_flash_ctrl_started(NvmeCtrl *n)
     announce(n, NVME_ADM_CMD_NS_MANAGEMENT, NVME_OACS_NMS,
              NVME_CMD_EFF_NCC | NVME_CMD_EFF_NIC, flash_ns_managed(n));
     announce(n, ADM_LBA_STATUS, OACS_LBA_STATUS, 0, served);
-    /* SANICAP announces it */
+    /* SANICAP, not OACS, announces Sanitize */
     announce(n, ADM_SANITIZE, 0, NVME_CMD_EFF_LBCC, whole);
     n->id_ctrl.sanicap = whole ? cpu_to_le32(SANICAP_BLOCK_ERASE |
                                              SANICAP_NO_DEALLOCATE_INHIBITED |
@@ -171,8 +175,8 @@ GByteArray *flash_log_page(const void *page, size_t bytes)
 }
 
 /*
- * Returns a log page, of which the host reads from byte `off` on. NULL: the
- * drive has none of this number.
+ * Returns log page lid, or NULL if the drive has no such page. The host reads
+ * the page from byte `off` on.
  */
 static GByteArray *log_page(NvmeCtrl *n, uint8_t lid, bool captures,
                             uint64_t off)

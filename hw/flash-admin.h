@@ -36,16 +36,22 @@ typedef enum {
 
 /* State that the drive keeps for one controller. */
 struct NvmeFlashCtrl {
-    FlashSelfTest *test; /* of the running test, and of the results */
+    FlashSelfTest *test; /* the running test, and the results of earlier ones */
     char *captured;      /* text of the telemetry log, or NULL */
-    GByteArray *context; /* the host reads this persistent event log, or NULL */
-    int64_t started_ms;  /* when the controller was last enabled */
+    GByteArray *context; /* the event log that the host reads, or NULL */
+    int64_t started_ms;  /* virtual time when the controller was last enabled */
 };
 
-/* Returns a log page with a copy of these bytes. */
+/*
+ * Returns a log page with a copy of these bytes. The caller owns a reference to
+ * each log page that a function of this header returns.
+ */
 GByteArray *flash_log_page(const void *page, size_t bytes);
 
-/* Returns the namespace of a command, or NULL and its status in *status. */
+/*
+ * Returns the namespace that a command names by nsid. Returns NULL, and sets
+ * *status to the status of the command, if n has no such namespace.
+ */
 NvmeNamespace *flash_admin_ns(NvmeCtrl *n, uint32_t nsid, uint16_t *status);
 
 /* ---- flash-self-test.c --------------------------------------------------- */
@@ -56,7 +62,10 @@ void flash_self_test_free(FlashSelfTest *test);
 uint16_t flash_self_test_minutes(NvmeCtrl *n);
 uint16_t flash_self_test_command(FlashSelfTest *test, uint32_t nsid,
                                  uint8_t code);
-/* Stops the test, if one runs and tests ns (NULL: any), with this result. */
+/*
+ * Ends a running test of ns with `result`. NULL stands for any namespace. Does
+ * nothing if no such test runs.
+ */
 void flash_self_test_stop(FlashSelfTest *test, const NvmeNamespace *ns,
                           FlashSelfTestResult result);
 /*
@@ -65,7 +74,7 @@ void flash_self_test_stop(FlashSelfTest *test, const NvmeNamespace *ns,
  */
 void flash_self_test_pause(FlashSelfTest *test);
 void flash_self_test_resume(FlashSelfTest *test);
-/* Returns log page 06h; its bytes are the caller's. */
+/* Returns log page 06h. */
 GByteArray *flash_self_test_log(const FlashSelfTest *test);
 
 /* ---- flash-lba-status.c -------------------------------------------------- */
@@ -77,7 +86,10 @@ GByteArray *flash_lba_status_log(void);
 
 /* ---- flash-sanitize.c ---------------------------------------------------- */
 
-/* Only a flash that is nvme_flash_of_subsys() can be sanitized. */
+/*
+ * Begins a Sanitize of nvme_flash_of_subsys(), and returns the command's
+ * status. Without such a flash the status is Invalid Field.
+ */
 uint16_t flash_sanitize_command(NvmeCtrl *n, uint32_t cdw10);
 /* Returns log page 81h. */
 GByteArray *flash_sanitize_log(NvmeFlash *flash);
@@ -85,9 +97,9 @@ GByteArray *flash_sanitize_log(NvmeFlash *flash);
 /* ---- flash-events.c ------------------------------------------------------ */
 
 enum {
-    FLASH_EVENTS_READ = 0,      /* actions on the log page */
-    FLASH_EVENTS_ESTABLISH = 1, /* a context, and read */
-    FLASH_EVENTS_RELEASE = 2,
+    FLASH_EVENTS_READ = 0,      /* read the context's copy of the log */
+    FLASH_EVENTS_ESTABLISH = 1, /* copy the log into a context, and read */
+    FLASH_EVENTS_RELEASE = 2,   /* free the context */
 };
 
 /* Types of persistent events. */
@@ -102,37 +114,41 @@ typedef enum {
     EVENT_TELEMETRY = 0x0c,
 } FlashEvent;
 
-/* Adds an event of the controller, with a copy of its data. */
+/* Adds an event of the controller, with a copy of `data`. */
 void flash_event(NvmeCtrl *n, FlashEvent type, const void *data,
                  uint16_t bytes);
 /* Adds the event that the controller has started. */
 void flash_event_started(NvmeCtrl *n);
 /* Adds the event that the host has set the timestamp, which was `before`. */
 void flash_event_timestamp(NvmeCtrl *n, uint64_t before);
-/* Adds the event that a host has created or deleted ns; `select`: which. */
+/*
+ * Adds the event that a host has created or deleted ns. `select` is
+ * NVME_NS_MANAGEMENT_CREATE or NVME_NS_MANAGEMENT_DELETE.
+ */
 void flash_event_ns(NvmeCtrl *n, uint8_t select, NvmeNamespace *ns);
-/* Add the events that a Format of ns begins, and that it ends. */
+/* Add the events that a Format of ns begins, and that the Format ends. */
 void flash_event_formats(NvmeCtrl *n, NvmeNamespace *ns, uint32_t cdw10);
 void flash_event_formatted(NvmeCtrl *n, NvmeNamespace *ns, uint16_t status);
 /*
- * Carries out an action on log page 0Dh, and returns its status. *log is set to
- * the page, a reference of the caller's, if the action reads it.
+ * Carries out an action on log page 0Dh, and returns the action's status. If
+ * the action reads the page, *log is set to it, and the caller owns the
+ * reference.
  */
 uint16_t flash_events_log(NvmeCtrl *n, uint8_t action, GByteArray **log);
-/* Ends the host's reading of the log, if it reads. */
+/* Frees the context from which the host reads the log, if there is one. */
 void flash_events_release(NvmeCtrl *n);
 
 /* ---- flash-telemetry.c --------------------------------------------------- */
 
 /*
- * Returns log page 07h; capture: of now, otherwise what was captured last. What
- * is captured replaces the earlier log only if it has byte `off`, from which
- * on the host reads.
+ * Returns log page 07h: with `capture` a new capture, otherwise the latest
+ * capture that was kept. The host reads from byte `off` on. A new capture that
+ * ends before byte `off` is not kept, as the read then fails.
  */
 GByteArray *flash_telemetry_log(NvmeCtrl *n, bool capture, uint64_t off);
 /* Returns log page 08h. */
 GByteArray *flash_telemetry_of_controller(NvmeCtrl *n);
-/* True when a host may ask for these bytes: the logs go in whole blocks. */
+/* True when `len` bytes from byte `off` on are whole blocks of the log. */
 bool flash_telemetry_in_blocks(uint64_t off, size_t len);
 
 #endif /* SCARP_FLASH_ADMIN_H */

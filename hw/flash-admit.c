@@ -23,7 +23,7 @@
  * KiB, which is more than hosts usually have in flight.
  */
 #define ROOM_BYTES (512 * MiB)
-/* Memory of a command beside its data: its records here and in the engine. */
+/* The memory of a command's records, here and in the engine, without data. */
 #define COMMAND_BYTES KiB
 
 static void put(FlashCmdList *list, FlashCmd *cmd)
@@ -60,8 +60,9 @@ static uint64_t held_by(const FlashCmd *cmd)
 }
 
 /*
- * True for the write of a Copy. Its data is in hw/nvme's own memory, and was
- * counted as used room when a read brought it there. If such writes waited for
+ * True for a write whose data is in QEMU's memory: the write of a Copy, or a
+ * write from the controller's memory buffer. The data of a Copy was counted as
+ * used room when a read brought it there. If the writes of Copies waited for
  * room, they could wait for each other for ever.
  */
 static bool has_own_data(const FlashCmd *cmd)
@@ -251,8 +252,8 @@ void flash_admit_release(NvmeFlash *flash, uint64_t *held)
     }
     /*
      * A reset cancels commands one by one, and may call this function for each
-     * of them. So the waiting commands begin a little later, from the main
-     * loop, when the whole reset is over.
+     * of them. So the waiting commands begin only when the whole reset is over:
+     * a bottom half or a timer begins them.
      */
     if (flash->realtime) {
         flash_realtime_look(flash->realtime);

@@ -17,8 +17,8 @@
 #include "flash-int.h"
 
 /*
- * Limits of the buffers that are kept for reuse: the size of one buffer, and
- * the sum of all.
+ * Limits of the buffers that are kept for reuse: the size of a single buffer,
+ * and the sum of all buffers.
  */
 #define KEEP_BUFFER_BYTES MiB
 #define KEEP_BYTES (256 * MiB)
@@ -92,8 +92,9 @@ void nvme_flash_free_cmds(NvmeFlash *flash)
 }
 
 /*
- * Moves data between cmd->buffer and the guest's memory, or hw/nvme's own
- * memory. Returns 0, or -EFAULT if the guest's address has no memory.
+ * Moves data between cmd->buffer and the guest's memory, or QEMU's own memory
+ * (cmd->iov). Returns 0, or -EFAULT if the guest's address has no memory that a
+ * device may use.
  */
 static int copy_data(FlashCmd *cmd, DMADirection dir)
 {
@@ -424,9 +425,9 @@ void flash_cmds_forget(NvmeFlash *flash)
 }
 
 /*
- * Ends a command that the drive completes while it is drained. The completion
- * is not reported to hw/nvme, as the guest no longer runs. The command's AIOCB
- * is kept, because a later reset may still cancel the AIOCB.
+ * Ends a command that the drive completes while the drive is drained. The
+ * completion is not reported to hw/nvme, as the guest no longer runs. The
+ * command's AIOCB is kept, because a later reset may still cancel the AIOCB.
  */
 static void end_untold(NvmeFlash *flash, FlashCmd *cmd)
 {

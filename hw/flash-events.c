@@ -3,9 +3,9 @@
  *
  * A subsystem keeps its latest events: starts of controllers, timestamps that
  * hosts set, namespaces that hosts create and delete, Formats, Sanitizes, and
- * captured telemetry. Resets and power cuts leave them, as they leave QEMU's
- * memory. A host first establishes a context, which is a copy of the log, and
- * then reads the copy piece by piece.
+ * captured telemetry. The events are in QEMU's memory, so they survive resets
+ * and power cuts. A host first establishes a context, which is a copy of the
+ * log, and then reads the copy piece by piece.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,7 +18,7 @@ enum {
     EVENT_REVISION = 1,
     /* Length of an event's head without its first three bytes. */
     EVENT_HEAD_LENGTH = 0x15,
-    MOST_EVENTS = 100,    /* which take less than 64 KiB */
+    MOST_EVENTS = 100,    /* so many events take less than 64 KiB (PELS) */
     FORMAT_ERROR = 1 << 0,
     FORMAT_INCOMPLETE = 1 << 1,
 };
@@ -61,13 +61,13 @@ struct NvmeFlashEvents {
     GQueue latest; /* GByteArray, the latest first */
 };
 
-/* Returns milliseconds since the controller was switched on. */
+/* Returns the milliseconds since the controller got its power. */
 static uint64_t powered_ms(const NvmeCtrl *n)
 {
     return qemu_clock_get_ms(QEMU_CLOCK_VIRTUAL) - n->starttime_ms;
 }
 
-/* Returns the power cycles that SMART tells, in little endian. */
+/* Returns the power cycles of the SMART log page, in little endian. */
 static uint64_t cycles(NvmeCtrl *n)
 {
     NvmeFlash *whole = nvme_flash_of_subsys(n->subsys);

@@ -12,7 +12,7 @@
 #include "qemu/units.h"
 #include "flash-int.h"
 
-/* nvme-subsys's default size of a reclaim unit: the user has given none */
+/* nvme-subsys's default of fdp.runs, which a user need not have given */
 #define DEFAULT_RUNS (96 * MiB)
 
 static bool one_flash(NvmeNamespace *ns, Error **errp)

@@ -88,7 +88,10 @@ void nvme_flash_identify(NvmeNamespace *ns)
     id->nabspf = id->nawun;
 
     if (!scarp_drive_deallocates(drive)) {
-        /* deallocated blocks keep their contents, as dlfeat says */
+        /*
+         * Such a drive unmaps nothing, so deallocated blocks keep their
+         * contents. 0 promises nothing of them.
+         */
         id->dlfeat = 0;
     }
 }
@@ -100,7 +103,7 @@ static uint16_t kelvin_of(uint32_t millikelvin)
     return MIN(millikelvin / 1000, UINT16_MAX);
 }
 
-/* Sets *heat to the present state. False: the flash has no group heat. */
+/* Sets *heat to the present state. Returns false without the group heat. */
 static bool heat_of(NvmeFlash *flash, ScarpHeat *heat)
 {
     bool warms;
@@ -112,8 +115,9 @@ static bool heat_of(NvmeFlash *flash, ScarpHeat *heat)
 }
 
 /*
- * Returns the temperature of the controller's warmest flash, each as of its
- * last run. 0: no flash of the controller has a temperature.
+ * Returns the temperature of the controller's warmest flash, in thousandths of
+ * a kelvin, as controllers were last told. Returns 0 if no flash of the
+ * controller has the group heat.
  */
 static uint32_t composite_millikelvin(NvmeCtrl *n)
 {
@@ -177,7 +181,7 @@ void nvme_flash_temperature(NvmeCtrl *n)
     }
 }
 
-/* Returns the lower threshold of two, each of which may be 0: none. */
+/* Returns the lower of two thresholds. 0 stands for no threshold. */
 static uint64_t lower(uint64_t a, uint64_t b)
 {
     return a && b ? MIN(a, b) : MAX(a, b);
@@ -190,10 +194,10 @@ static uint16_t threshold(uint64_t celsius)
 }
 
 /*
- * Sets the temperatures of Identify Controller, from which SMART counts
- * minutes: those at which the throttling of a flash becomes light, and heavy.
- * 0: there is no such threshold. The first of the two is also the host's
- * threshold, as long as the host has set none.
+ * Sets the thresholds of Identify Controller, from which SMART counts minutes:
+ * WCTEMP, where the throttling of a flash becomes light, and CCTEMP, where the
+ * throttling becomes heavy. 0 stands for no threshold. WCTEMP is also the
+ * threshold for the host's events until the host sets a threshold.
  */
 static void say_thresholds(NvmeCtrl *n)
 {
@@ -230,10 +234,11 @@ void flash_health_ctrl_started(NvmeCtrl *n)
 }
 
 /*
- * Adds a flash's temperature to the SMART log. NvmeSmartLog.reserved2 has from
- * byte 0 on minutes above the warning threshold and above the critical one, and
- * from byte 24 on transitions to light and heavy throttling, and seconds of
- * each.
+ * Adds a flash's times in heat to the SMART log, and tells the controllers its
+ * temperature. NvmeSmartLog.reserved2 has from byte 0 on: minutes between the
+ * warning and the critical threshold, and minutes above the critical threshold.
+ * From byte 24 on it has: transitions to light and to heavy throttling, seconds
+ * of light and of heavy throttling.
  */
 static void smart_heat(NvmeFlash *flash, NvmeSmartLog *smart,
                        const ScarpHeat *heat)
@@ -301,9 +306,9 @@ void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart)
 /* ---- Warnings ------------------------------------------------------------ */
 
 /*
- * Called after a run of the engine. When the spare is below its threshold, each
- * subsystem is warned once, as soon as one of its hosts has asked for such
- * warnings.
+ * Called after a run of the engine. Tells the controllers a new temperature.
+ * When the spare is below its threshold, each subsystem is warned once, as soon
+ * as a host of the subsystem has asked for such warnings.
  */
 void flash_health_look(NvmeFlash *flash)
 {

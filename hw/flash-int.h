@@ -39,7 +39,7 @@ typedef struct {
 struct FlashCmd {
     ScarpCmd cmd;
     FlashAIOCB *acb;     /* NULL: the command was cancelled */
-    QEMUSGList *qsg;     /* of hw/nvme: valid only while acb is set */
+    QEMUSGList *qsg;     /* hw/nvme's; valid only while acb is set */
     QEMUIOVector *iov;
     uint64_t *held;      /* hw/nvme's count (NvmeNsIo); NULL once cmd began */
     void *buffer;
@@ -51,7 +51,8 @@ struct FlashCmd {
     bool leftover;       /* the command is cancelled, and in admit.leftovers */
     IntervalTreeNode range;
     FlashCmdList blocked; /* commands that wait for this leftover's end */
-    FlashCmdList *list;  /* the list with this command: inside, or waiting */
+    /* the list of FlashAdmission, or of a leftover, that has this command */
+    FlashCmdList *list;
     QTAILQ_ENTRY(FlashCmd) entry;
     FlashCmd *next_free;
 };
@@ -64,11 +65,12 @@ typedef struct {
     FlashCmd *free;         /* unused records, and their bounce buffers */
     uint64_t buffer_bytes;  /* sum of all bounce buffers, used and unused */
     FlashCmdList inside;    /* commands in the engine or in a ring */
-    FlashCmdList waiting;   /* commands that found the ring full */
+    /* commands that found the ring full, the guest gone, or the time over */
+    FlashCmdList waiting;
     FlashCmdList for_room;  /* commands that wait for memory */
     /*
-     * bytes of ROOM_BYTES in use: by commands that began, and by read data in
-     * hw/nvme
+     * bytes of ROOM_BYTES that commands use which have begun, and that data
+     * uses which hw/nvme keeps after a read
      */
     uint64_t room_used;
     /* cancelled commands that may still change data */
@@ -94,13 +96,14 @@ typedef struct {
 
 /* The present Sanitize and the latest one; flash-sanitize.c uses the record. */
 typedef struct {
-    bool runs;              /* one waits for commands under way, or erases */
-    bool erases;
-    bool done;              /* one has been completed */
-    bool erased;            /* nothing was written since it, or ever */
-    uint16_t asker;         /* number of the controller that was asked */
+    bool runs;              /* a Sanitize waits for its erases, or erases */
+    bool erases;            /* the Sanitize that runs has begun its erases */
+    bool done;              /* a Sanitize has been completed */
+    bool erased;            /* no write since the latest Sanitize, or ever */
+    uint16_t asker;         /* number of the controller that got the command */
     uint32_t cdw10;         /* of the latest command */
-    uint32_t total;         /* blocks that this one has to erase */
+    /* blocks to erase when the erases began, or when a power cut came last */
+    uint32_t total;
 } FlashSanitize;
 
 /*
@@ -110,9 +113,9 @@ typedef struct {
 typedef struct {
     char *name;             /* the property "scheme" of the command line */
     char *params;           /* the property "params" of the command line */
-    char *switch_to;        /* the scheme of the switch at an instant, or NULL */
-    uint64_t switch_at_ns;  /* instant of that switch; FLASH_NS_UNSET: none */
-    QEMUTimer *switch_timer; /* makes that switch; NULL: none */
+    char *switch_to;        /* scheme of the switch at an instant, or NULL */
+    uint64_t switch_at_ns;  /* instant of the switch; FLASH_NS_UNSET: none */
+    QEMUTimer *switch_timer; /* makes the switch; NULL: there is none */
     char *running;          /* the running scheme, as the user named it */
     char *refusal;          /* why the last switch was refused, or NULL */
     int64_t switched_ns;
@@ -148,16 +151,16 @@ struct NvmeFlash {
     FlashScheme scheme;
     FlashLogs logs;
     int64_t deadline_ns[SCARP_ACCESS__COUNT]; /* from arrival on; 0: none */
-    int64_t busy_from_ns;   /* when in_flight became more than 0 */
-    uint64_t busy_ns;       /* sum of the earlier busy times */
+    int64_t busy_from_ns;   /* when admit.in_flight last left 0 */
+    uint64_t busy_ns;       /* sum of the busy times that have ended */
     GSList *namespaces;     /* namespaces on the flash, the last one first */
-    GSList *subsystems;     /* that have or had a namespace on the flash */
+    GSList *subsystems;     /* subsystems that have or had a namespace on it */
     GSList *spare_warned;   /* subsystems that were warned of little spare */
-    uint32_t millikelvin;   /* told to controllers; 0: no group heat */
+    uint32_t millikelvin;   /* as controllers were told; 0: no group heat */
     /* endurance group of the last namespace, for comparison */
     const NvmeEnduranceGroup *endgrp;
-    bool fdp;               /* endgrp has FDP: all namespaces are in it */
-    uint64_t fdp_host, fdp_written, fdp_erased; /* sums before the last reset */
+    bool fdp;               /* FDP is on: all namespaces are in endgrp */
+    uint64_t fdp_host, fdp_written, fdp_erased; /* bytes before last reset */
     bool stopped;           /* the guest is gone */
     bool over;              /* FLASH_TIME_LAST has come */
     Notifier shutdown;
@@ -236,15 +239,16 @@ void flash_cmd_begin(NvmeFlash *flash, FlashCmd *cmd);
 void flash_run_soon(NvmeFlash *flash);
 
 /*
- * True when the clock has come to FLASH_TIME_LAST: the engine has ended all
- * commands, and each new command fails (nvme-flash.c).
+ * True when the clock has come to FLASH_TIME_LAST (nvme-flash.c). The next run
+ * of the engine then ends all commands that began, and each new command fails.
  */
 bool flash_time_is_over(NvmeFlash *flash);
 
 /*
- * True once the guest's end was requested. Until the main loop obeys the
- * request, the virtual clock goes on as far as the host lets it: what the drive
- * did meanwhile would differ from run to run (nvme-flash.c).
+ * True once the guest's end was requested (nvme-flash.c). The drive then makes
+ * no further step of its own. Until the main loop obeys the request, the
+ * virtual clock goes on as far as the host lets it, so such steps would differ
+ * from run to run.
  */
 bool flash_guest_ends(const NvmeFlash *flash);
 
@@ -271,6 +275,10 @@ bool flash_power_check(NvmeFlash *flash, Error **errp);
  * or has come to rest, and a controller waits for that.
  */
 void flash_power_look(NvmeFlash *flash);
+/*
+ * Cuts the power now. Returns false, with *errp set, if the drive is shut down,
+ * if its time is over, or if its power cannot fail.
+ */
 bool flash_power_cut(NvmeFlash *flash, Error **errp);
 /*
  * Cuts the power after `us` microseconds, at the request of a command of the
@@ -286,12 +294,27 @@ void flash_power_smart(NvmeFlash *flash, NvmeSmartLog *smart);
  * Sanitize that waits for one of them goes on.
  */
 void flash_sanitize_look(NvmeFlash *flash, unsigned reached);
-/* Called when the power was cut: a Sanitize begins again after the recovery. */
+/*
+ * Called when the power was cut. A Sanitize that erases goes on erasing. A
+ * Sanitize that has not begun its erases begins them after the recovery.
+ */
 void flash_sanitize_cut(NvmeFlash *flash);
 
 /* ---- Functions of flash-scheme.c ----------------------------------------- */
+/*
+ * Returns "SCHEME:PARAMS", or "SCHEME" if params is NULL. The caller frees the
+ * text.
+ */
 char *flash_scheme_text(const char *scheme, const char *params);
+/*
+ * Switches to the scheme that `text` names, from the next GC decision on.
+ * Returns false, with *errp set, if the drive refuses the scheme.
+ */
 bool flash_scheme_switch(NvmeFlash *flash, const char *text, Error **errp);
+/*
+ * Fills at most `size` bytes of buf with vendor log page 0xCB. Returns the
+ * page's full length.
+ */
 size_t flash_scheme_page(NvmeFlash *flash, void *buf, size_t size);
 /*
  * Checks the properties of the switch at an instant, once the drive is made.
@@ -315,7 +338,10 @@ void flash_health_look(NvmeFlash *flash);
  * been made after the namespaces.
  */
 void flash_health_say_firmware(NvmeFlash *flash);
-/* Sets the temperatures of Identify Controller, and the controller's own. */
+/*
+ * Sets the controller's temperature, and the temperatures of its Identify
+ * Controller.
+ */
 void flash_health_ctrl_started(NvmeCtrl *n);
 
 /* ---- Functions of flash-namespaces.c ------------------------------------- */
@@ -323,7 +349,7 @@ void flash_health_ctrl_started(NvmeCtrl *n);
 uint64_t flash_ns_left(const NvmeFlash *flash);
 /*
  * Gives ns a range of `bytes` bytes, which are whole mapping units. Returns
- * false if so many are not free in one piece.
+ * false if the flash has no free piece of that length.
  */
 bool flash_ns_add(NvmeNamespace *ns, uint64_t bytes);
 /* True when a host may create and delete the namespaces of n's subsystem. */
@@ -337,8 +363,8 @@ void flash_fdp_keep(NvmeFlash *flash);
 FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);
 /*
  * Pauses the thread. Until the machine runs again, only the caller runs the
- * engine. The caller takes nvme_flash_lock() for that, as the thread may still
- * be in flash_port_stock().
+ * engine. The caller takes nvme_flash_lock() to run the engine, as the thread
+ * may still be in flash_port_stock().
  */
 void flash_realtime_pause(FlashRealtime *rt);
 /*

@@ -25,8 +25,8 @@ static const char *const realtime_fields[] = {
     "realtime_bound_ns",       /* the property lateness-bound-ns */
     "realtime_elapsed_ns",     /* since the last reset of the statistics */
     "realtime_thread_cpu_ns",  /* processor time of the engine's thread */
-    "realtime_polled_ns",      /* time spent polling for events and commands */
-    "realtime_behind_ns",      /* lateness of events later than the bound */
+    "realtime_polled_ns",      /* time for which the thread polled the clock */
+    "realtime_behind_ns",      /* sum of lateness of events past the bound */
     "realtime_sleeps",
     "realtime_over_bound",     /* completions that were later than the bound */
     "read_late_n", "read_late_mean_ns", "read_late_p50_ns",
@@ -56,7 +56,7 @@ typedef struct QEMU_PACKED {
     int64_t posted_ns;
     int64_t submit_ns;
     int64_t complete_ns;
-    int64_t host_ns; /* CLOCK_MONOTONIC at posted_ns */
+    int64_t host_ns; /* CLOCK_MONOTONIC shortly after posted_ns */
     uint32_t seq;
     uint8_t op;
     uint8_t flags;
@@ -83,7 +83,7 @@ static void histogram_add(Histogram *histogram, uint64_t ns)
     histogram->count[scarp_bucket_of(ns, BITS)]++;
 }
 
-/* Returns the quantile, by nearest rank. */
+/* Returns the last value of the quantile's bucket, by nearest rank. */
 static uint64_t quantile(const Histogram *histogram, unsigned permille)
 {
     uint64_t rank = (histogram->n * permille + 999) / 1000, seen = 0;

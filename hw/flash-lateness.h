@@ -18,7 +18,11 @@
 
 typedef struct FlashLateness FlashLateness;
 
-/* log_path names the file that gets a row for each command. NULL: no file. */
+/*
+ * Makes the statistics. The file log_path gets a row for each command; NULL
+ * stands for no file. Completions later than bound_ns are counted. Returns
+ * NULL, with *errp set, if the file cannot be made.
+ */
 FlashLateness *flash_lateness_new(const char *log_path, int64_t bound_ns,
                                   Error **errp);
 void flash_lateness_free(FlashLateness *lateness);
@@ -43,11 +47,12 @@ bool flash_lateness_flush(FlashLateness *lateness, Error **errp);
 
 /*
  * Writes the numbers of real time into buf, little endian, at most `size`
- * bytes. In log page 0xCA they follow the engine's numbers; flash-lateness.c
- * has their names. Returns the length of all these numbers.
+ * bytes. Returns the length of all these numbers in bytes. In log page 0xCA
+ * they follow the engine's numbers. flash-lateness.c has their names.
  */
 size_t flash_lateness_page(const FlashLateness *lateness,
                            const FlashThreadUse *use, void *buf, size_t size);
+/* Returns how many numbers of 8 bytes flash_lateness_page() writes. */
 unsigned flash_lateness_page_words(void);
 /* Returns the numbers as {"NAME": …}. The caller frees the text. */
 char *flash_lateness_json(const FlashLateness *lateness,

@@ -1,8 +1,9 @@
 /*
  * Scarp: Get LBA Status
  *
- * The action "allocated" lists the ranges of logical blocks that the mapping
- * knows. The other two list blocks that may be unreadable; the flash has none.
+ * The action "allocated" lists the ranges of logical blocks that are mapped.
+ * The other two actions list blocks that may be unreadable. The flash has no
+ * such blocks, so these lists are empty.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,14 +15,14 @@ enum {
     ACTION_ALLOCATED = 0x02,
     ACTION_SCAN = 0x10,
     ACTION_TRACKED = 0x11,
-    MORE = 1,     /* completion condition: a part is left over */
-    COMPLETE = 2, /* the whole range was looked at */
+    MORE = 1,     /* completion condition: a part of the range is left over */
+    COMPLETE = 2, /* completion condition: the whole range was looked at */
     STATUS_ALLOCATED = 2,
 };
 
-/* Bytes that are looked at while the drive's thread waits for the lock. */
+/* Most bytes to look at in one hold of the lock, for which the thread waits. */
 #define PIECE_BYTES (64 * MiB)
-/* Bytes that one command looks at if it finds something in them. */
+/* A command that has found a range looks at no more than so many bytes. */
 #define MOST_BYTES (4 * GiB)
 
 typedef struct QEMU_PACKED {
@@ -41,8 +42,8 @@ typedef struct QEMU_PACKED {
 QEMU_BUILD_BUG_ON(sizeof(Descriptor) != 16 || sizeof(Header) != 8);
 
 /*
- * Returns how many blocks from lba on, `left` at most, are all allocated or all
- * not, and which of the two.
+ * Returns how many blocks from lba on, `left` at most, have the same state.
+ * Sets *allocated to that state.
  */
 static uint64_t run_of(NvmeNamespace *ns, uint64_t lba, uint64_t left,
                        bool *allocated)
@@ -73,9 +74,9 @@ static uint64_t run_of(NvmeNamespace *ns, uint64_t lba, uint64_t left,
 }
 
 /*
- * Appends allocated ranges to `out`, and returns the condition. It returns MORE
- * when `out` is full, and when it has looked at MOST_BYTES and found something:
- * the host goes on behind the last range.
+ * Appends allocated ranges to `out`, which takes `most` bytes, and returns the
+ * condition. The condition is MORE if `out` is full, or if MOST_BYTES were
+ * looked at and `out` has a range. The host then goes on behind the last range.
  */
 static uint8_t list_allocated(NvmeNamespace *ns, uint64_t lba, uint64_t blocks,
                               size_t most, GByteArray *out)

@@ -65,7 +65,7 @@ static const char change_header[] =
 enum { PROGRESS_NOW_NS, PROGRESS_COMPLETED, PROGRESS_GC_RUNS, PROGRESS_COUNT };
 
 struct FlashLog {
-    /* each member below is NULL if its log was not asked for */
+    /* each pointer below is NULL if its log was not asked for */
     FlashRows *cmd;
     FlashRows *gc;
     FILE *data;
@@ -340,7 +340,7 @@ static void flush_file(FILE *file, const char *option, Error **errp)
 
 bool flash_log_flush(FlashLog *log, Error **errp)
 {
-    /* the first failure; later logs are flushed nevertheless */
+    /* the error of the first log that fails; later logs are flushed, too */
     Error *err = NULL;
 
     flush_rows(log->cmd, &err);

@@ -15,29 +15,32 @@
 typedef struct FlashLog FlashLog;
 
 /*
- * Opens the logs. Each path may be NULL. `behind` is passed to
- * flash_rows_open().
+ * Opens the command log, the GC log and the progress file. A path of NULL
+ * stands for no such file. `behind` is passed to flash_rows_open(). Returns
+ * NULL, with *errp set, if a file cannot be made.
  */
 FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
                          const char *progress_path, bool behind,
                          Error **errp);
 
 /*
- * Adds a data log to the command log. It has the bytes of each write, in the
- * order of the command log.
+ * Adds a data log to the command log: the bytes of each write, in the order of
+ * the command log. Returns false, with *errp set, if the file cannot be made.
  */
 bool flash_log_data(FlashLog *log, const char *path, Error **errp);
 
 /*
  * Adds a log of changes of the drive from outside: a line of text for each
- * change of scheme, and for each power cut.
+ * change of scheme, each power cut and each Sanitize. Returns false, with *errp
+ * set, if the file cannot be made.
  */
 bool flash_log_changes(FlashLog *log, const char *path, Error **errp);
 
 /*
  * Adds a timeline (ftl/timeline.h) of everything that begins at from_ns or
- * within for_ns after it (0: at any time after it). Must be called before
- * flash_log_observer().
+ * within for_ns after it. for_ns 0 stands for all time after from_ns. Must be
+ * called before flash_log_observer(). Returns false, with *errp set, if the
+ * file cannot be made.
  */
 bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
                      int64_t from_ns, int64_t for_ns, Error **errp);
@@ -46,9 +49,9 @@ bool flash_log_trace(FlashLog *log, ScarpDrive *drive, const char *path,
 ScarpObserver flash_log_observer(FlashLog *log);
 
 /*
- * Log a change at now_ns. `commands` is the number of commands that the engine
- * was given before. `scheme` and `params` are as given to
- * scarp_drive_set_scheme(); `params` may be NULL.
+ * Add a line to the log of changes, for a change at now_ns. `commands` is the
+ * number of commands that the engine was given before. `scheme` and `params`
+ * are as given to scarp_drive_set_scheme(); `params` may be NULL.
  */
 void flash_log_scheme(FlashLog *log, int64_t now_ns, uint64_t commands,
                       const char *scheme, const char *params);
@@ -56,13 +59,14 @@ void flash_log_power_cut(FlashLog *log, int64_t now_ns, uint64_t commands);
 void flash_log_sanitize(FlashLog *log, int64_t now_ns, uint64_t commands);
 
 /*
- * Called when the guest has gone. From now on collections are not logged, and
- * the rows of commands that end are marked as unseen. A replay needs these
+ * Called when the guest has gone. From now on the GC log gets no rows, and the
+ * rows of commands that end are marked as unseen. A replay needs these
  * commands, because other commands waited for them.
  */
 void flash_log_stop(FlashLog *log);
 /* Undoes flash_log_stop() for another guest. */
 void flash_log_go_on(FlashLog *log);
+/* Stores now_ns and counts of *stats in the progress file, if there is one. */
 void flash_log_progress(FlashLog *log, int64_t now_ns, const ScarpStats *stats);
 
 /*

@@ -2,9 +2,8 @@
  * Scarp: the ranges of the flash that namespaces have, and Namespace Management
  *
  * A namespace has one range of whole mapping units. A host may delete and
- * create namespaces if the subsystem is one drive: all of its namespaces are on
- * one flash that has no others. hw/nvme carries out a deletion, which empties
- * the range as a Format does.
+ * create namespaces if the subsystem is one drive (nvme_flash_of_subsys()).
+ * hw/nvme carries out a deletion, which empties the range as a Format does.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,8 +14,8 @@
 
 #define NO_HOLE UINT64_MAX
 
-/* Bytes of Identify Namespace that NvmeIdNs does not name, and a create has. */
 enum {
+    /* offset in Identify Namespace of ANAGRPID, which NvmeIdNs does not name */
     ANA_GROUP_OFFSET = 92,
     NMIC_SHARED = 1 << 0,
 };
@@ -39,7 +38,7 @@ NvmeFlash *nvme_flash_of_subsys(NvmeSubsystem *subsys)
 
 /* ---- Ranges -------------------------------------------------------------- */
 
-/* Returns where the first `bytes` bytes that no namespace has begin. */
+/* Returns the offset of the first free range of `bytes` bytes, or NO_HOLE. */
 static uint64_t hole(const NvmeFlash *flash, uint64_t bytes)
 {
     uint64_t capacity = scarp_drive_logical_bytes(flash->drive), at = 0;
@@ -135,7 +134,7 @@ void nvme_flash_identify_common(NvmeCtrl *n, NvmeIdNs *id)
 
 /* ---- Commands ------------------------------------------------------------ */
 
-/* Returns why the flash cannot have such a namespace, or NVME_SUCCESS. */
+/* Returns the status that refuses such a namespace, or NVME_SUCCESS. */
 static uint16_t check(NvmeCtrl *n, NvmeFlash *flash, uint8_t csi,
                       const NvmeIdNs *asked)
 {

@@ -24,7 +24,7 @@ struct FlashPort {
     Ring submission;
     Ring completion;
     ScarpDrive *drive;
-    /* the drive's count of bad blocks at the owner's last look */
+    /* the drive's count of bad blocks when spare_percent was computed */
     uint64_t bad_blocks;
     uint64_t submitted;  /* number of commands given to the engine */
     atomic_uint spare_percent;
@@ -66,8 +66,9 @@ static ScarpCmd *ring_pop(Ring *ring)
 }
 
 /*
- * Computes the spare percentage anew. Called only when a block has gone bad, as
- * no other event changes it.
+ * Computes the spare percentage anew, which takes time. Called for each drive
+ * at first, and then only when its count of bad blocks has changed, because no
+ * other event changes the percentage.
  */
 static void look_at_spare(FlashPort *port)
 {

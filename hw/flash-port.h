@@ -1,11 +1,14 @@
 /*
  * Scarp: the seam between hw/nvme and the flash engine
  *
- * The engine has one owner at a time, which runs it. A client serves NVMe
- * queues, and talks to the owner through two rings only; each ring has one
- * producer and one consumer. On the virtual clock one timer callback is both
- * client and owner. On real time the client is the thread that has QEMU's big
- * lock, and the owner is the thread that has the lock of the drive's thread
+ * The engine has one owner at a time, which runs it. The client serves NVMe
+ * queues. Commands go from the client to the owner, and back, through two
+ * rings, each with one producer and one consumer. The few other values that the
+ * two share are atomic.
+ *
+ * On the virtual clock the thread that has QEMU's big lock is both client and
+ * owner. On real time the client is the thread that has QEMU's big lock, and
+ * the owner is the thread that has the lock of the drive's thread
  * (flash-rt-thread.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -22,7 +25,7 @@ typedef struct FlashPort FlashPort;
 FlashPort *flash_port_new(ScarpDrive *drive);
 void flash_port_free(FlashPort *port);
 
-/* For arrived_ns: the command arrives when the owner takes it. */
+/* A value of arrived_ns: the command arrives when the owner takes it. */
 #define FLASH_PORT_WHEN_TAKEN INT64_MAX
 
 /*
@@ -39,8 +42,8 @@ ScarpCmd *flash_port_pop(FlashPort *port);
 uint32_t flash_port_spare_percent(FlashPort *port);
 
 /*
- * Returns a temperature in thousandths of a kelvin: 0 is no drive's temperature
- * and stands for none, whereas a drive may have 0 °C.
+ * Returns a temperature in thousandths of a kelvin, in which 0 can stand for no
+ * temperature. In degrees Celsius 0 is a temperature that a drive may have.
  */
 static inline uint32_t flash_millikelvin(uint64_t millicelsius)
 {
@@ -60,9 +63,9 @@ enum {
 };
 
 /*
- * Client: asks for the states in `what`, and does not wait.
- * flash_port_reached() returns each of these states once, when the drive has
- * come to it.
+ * Client: asks for the states in `what` (bits FLASH_PORT_...), and does not
+ * wait. When the drive has come to one of these states, flash_port_reached()
+ * returns it once.
  */
 void flash_port_await(FlashPort *port, unsigned what);
 /* Client: returns the awaited states that have come since the last call. */
@@ -87,7 +90,10 @@ void flash_port_replace(FlashPort *port, ScarpDrive *drive);
  */
 uint64_t flash_port_submitted(const FlashPort *port);
 
-/* Owner, while no event is due soon: calls scarp_stock_memory(). */
+/*
+ * Owner, while no event is due soon: calls scarp_stock_memory(), and returns
+ * its result.
+ */
 bool flash_port_stock(FlashPort *port);
 
 /*

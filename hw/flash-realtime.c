@@ -50,7 +50,7 @@ struct FlashRealtime {
  */
 static int64_t arrival_ns;
 /*
- * The list of drives that have got commands from the submission queue which the
+ * The drives that have got commands from the submission queue which a
  * controller reads now.
  */
 static FlashRealtime *with_commands;
@@ -61,7 +61,7 @@ static NvmeFlashStamp ending;
 
 static void completed(void *opaque)
 {
-    /* a stopped machine's memory must not change */
+    /* a completion changes memory, which a stopped machine must keep */
     if (runstate_is_running()) {
         nvme_flash_completed(opaque);
     }
@@ -141,7 +141,7 @@ void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
 void flash_realtime_ended(FlashRealtime *rt)
 {
     if (ending.flash) {
-        /* no request took the stamp: cmd was only a part of a request */
+        /* no request took the stamp: the command was a part of a request */
         wait_until(rt, ending.complete_ns);
         flash_lateness_add(rt->lateness, &ending, flash_realtime_now_ns(rt),
                            true);

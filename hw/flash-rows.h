@@ -19,7 +19,8 @@ typedef struct {
 /*
  * Opens a file of rows at `path`. The layout has to outlive the file. With
  * `behind`, a thread writes the rows until the first flush, so that
- * flash_rows_add() does not wait for the file.
+ * flash_rows_add() does not wait for the file. Returns NULL, with *errp set, if
+ * the file cannot be made.
  */
 FlashRows *flash_rows_open(const char *path, const FlashRowsLayout *layout,
                            bool behind, Error **errp);
@@ -30,6 +31,10 @@ void flash_rows_add(FlashRows *rows, const void *row);
  * lost.
  */
 bool flash_rows_flush(FlashRows *rows, Error **errp);
+/*
+ * Writes buffered rows, and frees `rows`. Errors are not reported; a call of
+ * flash_rows_flush() before would have reported them.
+ */
 void flash_rows_close(FlashRows *rows);
 
 #endif /* SCARP_FLASH_ROWS_H */

@@ -26,9 +26,7 @@
 #define MOST_USE_PERMILLE 850
 #define ORDINARY_NS 20000000
 
-/*
- * The longest poll without and with priority, if spin_ns of the config is -1.
- */
+/* The longest polls without and with priority, if config.spin_ns is -1. */
 #define USUAL_SPIN_NS 50000
 #define PRIORITY_SPIN_NS 200000
 
@@ -37,8 +35,8 @@
 
 /*
  * Steps of the lead (how long before their time events are run). The lead grows
- * after a late completion, and shrinks after any other. So it settles where one
- * completion of 16 is late.
+ * after a late completion, and shrinks after any other completion. So the lead
+ * settles where one completion of 16 is late.
  */
 #define LEAD_UP_NS 750
 #define LEAD_DOWN_NS 50
@@ -57,8 +55,8 @@
 #define TELL_NS 1600
 
 /*
- * The least idle_ns, for which the thread polls for commands before it sleeps,
- * after a sleep that such a poll would have avoided.
+ * The least time idle_ns, for which the thread polls for commands before it
+ * sleeps, after a sleep that a poll would have avoided.
  */
 #define FIRST_POLL_NS 2000
 
@@ -69,8 +67,7 @@ struct FlashThread {
     atomic_int lock_core; /* core on which `lock` was taken; -1: free */
     pthread_mutex_t lock; /* protects the engine, due_ns and ahead_ns */
     int64_t due_ns;       /* the engine's next event, as of its last run */
-    /* time of the engine to which the last run took it */
-    int64_t ahead_ns;
+    int64_t ahead_ns;     /* the engine's time after its last run */
     int kick; /* an event descriptor */
     int priority; /* priority that the host granted at the start */
     bool running;
@@ -80,13 +77,13 @@ struct FlashThread {
     atomic_bool again;    /* true: a kick asked for a run of the engine */
 
     /*
-     * Only the thread uses the members below. They decide how early it wakes
-     * before an event, and how long it polls for commands.
+     * Only the thread uses the members below. They decide how early the thread
+     * wakes before an event, and how long it polls for commands.
      */
     int64_t spin_ns; /* longest time of a poll */
     int64_t margin_ns;
     int64_t idle_ns;
-    /* length of a sleep that a kick ended; -1: none */
+    /* length of the last sleep, if a kick ended it; otherwise -1 */
     int64_t kicked_after_ns;
     int64_t lead_ns;         /* how long before their time events are run */
     int64_t window_ns;       /* begin of the window, by the host's clock */
@@ -94,14 +91,14 @@ struct FlashThread {
     bool ordinary;           /* the priority is given up for a while */
 
     /*
-     * Counts. The thread adds to these, or another thread that has the lock;
-     * any thread reads them.
+     * Counts. behind_ns grows in the thread that has the lock, and the other
+     * counts in the drive's thread. Any thread reads them.
      */
     _Atomic int64_t polled_ns;
     _Atomic int64_t behind_ns;
     _Atomic int64_t sleeps;
     _Atomic int64_t lost_polls;
-    /* counts at the last reset; `elapsed_ns` is the time of the reset */
+    /* counts at the last reset; elapsed_ns is the engine's time of the reset */
     FlashThreadUse reset;
 };
 
@@ -542,7 +539,7 @@ static void *thread_main(void *opaque)
     FlashThread *thread = opaque;
     int64_t due_ns, ahead_ns;
 
-    /* otherwise the kernel may wake the thread 50 us late, to save power */
+    /* by default the kernel may wake the thread 50 us late, to save power */
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     begin_window(thread, flash_thread_host_ns());
     if (thread->config.began) {

@@ -26,15 +26,18 @@ typedef struct {
     int64_t (*clock_ns)(void);
     int64_t zero_ns;           /* clock_ns() at time 0 of the engine */
     int64_t spin_ns;           /* longest time of a poll; -1: the default */
-    int64_t bound_ns;          /* later events are counted in behind_ns */
+    int64_t bound_ns;          /* behind_ns counts events that are later */
     int cpu;                   /* core of the host; -1: any */
-    int priority;              /* SCHED_FIFO's, if the host lets it; 0: none */
+    int priority;              /* of SCHED_FIFO, if the host lets; 0: none */
     /* called first and last in the thread; each may be NULL */
     void (*began)(void);
     void (*ended)(void);
     /* called after each run of the engine, with the lock; may be NULL */
     void (*ran)(void *opaque, int64_t now_ns);
-    /* called without the lock when the client can pop a command; may be NULL */
+    /*
+     * called without the lock when the client can pop a command, or when an
+     * awaited state was reached; may be NULL
+     */
     void (*completed)(void *opaque);
     /* called without the lock after a kick woke the thread; may be NULL */
     void (*woken)(void *opaque);
@@ -44,8 +47,8 @@ typedef struct {
 typedef struct {
     int64_t elapsed_ns;  /* time since the last reset */
     int64_t cpu_ns;      /* processor time of the thread */
-    int64_t polled_ns;   /* time spent polling for events and commands */
-    int64_t behind_ns;   /* lateness of events later than bound_ns */
+    int64_t polled_ns;   /* time for which the thread polled the clock */
+    int64_t behind_ns;   /* sum of the lateness of events past bound_ns */
     uint64_t sleeps;
     uint64_t priority;   /* priority that the host granted */
     /* polls that ran out while the lock's owner was on the thread's core */
@@ -65,13 +68,13 @@ typedef struct {
 /* SCHED_FIFO's highest priority. */
 #define FLASH_THREAD_MAX_PRIORITY 99
 /*
- * The longest poll of a thread with priority. After each poll the thread checks
- * whether other threads of its core need a turn.
+ * The greatest spin_ns of a thread with priority. Only between its polls can
+ * such a thread give up its priority, so that other threads of its core run.
  */
 #define FLASH_THREAD_PRIORITY_SPIN_NS 10000000
 
 /*
- * The time for which the thread polls for a lock before it sleeps: a lock is
+ * The time for which the thread polls for a lock before it sleeps. A lock is
  * mostly free again sooner than a sleeping thread would wake.
  */
 #define FLASH_THREAD_LOCK_POLL_NS 20000
@@ -79,7 +82,8 @@ typedef struct {
 /*
  * Takes `lock` for the engine's thread, which calls this function. The thread
  * polls for a while before it sleeps. If the lock's owner is on the thread's
- * own core, it cannot run while the thread polls, so the thread sleeps at once.
+ * own core, the owner cannot run while the thread polls, so the thread sleeps
+ * at once.
  */
 void flash_thread_take(FlashThread *thread, const FlashLock *lock,
                        void *opaque);
@@ -110,17 +114,20 @@ void flash_thread_free(FlashThread *thread);
  */
 void flash_thread_kick(FlashThread *thread);
 /*
- * Runs the engine in the calling thread, unless another thread does so already.
- * A pushed command then need not wait until the host has woken the drive's
- * thread. Returns true if the client can pop a completed command.
+ * Runs the engine in the calling thread, so that a pushed command need not wait
+ * until the host has woken the drive's thread. If another thread has the
+ * thread's lock, kicks the drive's thread instead, and returns false. Otherwise
+ * returns true if the client can pop a completed command.
  */
 bool flash_thread_run(FlashThread *thread);
 /*
  * Called from completed(), for a completion that the thread was ready to report
- * early_ns before its time (negative: after its time). From this the thread
- * learns its lead, which is how long before their time it runs events, so that
- * the next completion is reported in time. The lead is at most 2.5 us, and at
- * first 0. The caller itself waits for the completion's time.
+ * early_ns before its time (negative: after its time). The caller itself waits
+ * for the completion's time.
+ *
+ * The thread learns its lead from early_ns, so that later completions are
+ * reported in time. The lead is how long before their time the thread runs
+ * events: 0 at first, and 2.5 us at most.
  */
 void flash_thread_was_early(FlashThread *thread, int64_t early_ns);
 /*

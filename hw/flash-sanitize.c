@@ -5,9 +5,9 @@
  * one subsystem. From the start of a Sanitize on, hw/nvme refuses what Sanitize
  * does not allow. First the commands under way end, and the flash comes to
  * rest. Then the engine erases each block that has pages, in the drive's time.
- * Neither a reset nor a power cut ends a Sanitize. After a cut in between the
- * engine goes on erasing; after a cut before the first erase the flash recovers
- * first.
+ * Neither a reset nor a power cut ends a Sanitize. After a power cut during the
+ * erases, the engine goes on erasing. After a power cut before the first erase,
+ * the flash recovers, and then the erases begin.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,20 +20,23 @@ enum {
     NO_DEALLOCATE = 1 << 9,
     STATE_DONE = 1, /* of log page 81h: the latest Sanitize was successful */
     STATE_RUNS = 2,
-    ERASED = 1 << 8, /* nothing was written since */
+    ERASED = 1 << 8, /* no write since the latest Sanitize, or ever */
     PROGRESS_DONE = 0xffff,
     EVENT_COMPLETED = 1,
     NO_ESTIMATE = -1,
-    PMR_ENABLED = 0x0123, /* status: not while the memory region is enabled */
+    PMR_ENABLED = 0x0123, /* status: the persistent memory region is enabled */
 };
 
 #define SECOND_NS (INT64_C(1000) * 1000 * 1000)
 
 typedef struct QEMU_PACKED {
-    uint16_t progress; /* of 65536 */
+    uint16_t progress; /* in 65536ths of the erases */
     uint16_t status;
     uint32_t cdw10;    /* of the latest Sanitize */
-    /* estimates: overwrite, block erase, crypto erase; without deallocation */
+    /*
+     * estimates for overwrite, block erase and crypto erase, and for the same
+     * three without deallocation
+     */
     uint32_t seconds[6];
     uint8_t rsvd[480];
 } Log;
@@ -42,7 +45,7 @@ QEMU_BUILD_BUG_ON(sizeof(Log) != 512);
 
 /* ---- The command --------------------------------------------------------- */
 
-/* Returns why a Sanitize cannot begin, or NVME_SUCCESS. */
+/* Returns the status that refuses a Sanitize now, or NVME_SUCCESS. */
 static uint16_t check(NvmeSubsystem *subsys)
 {
     for (int i = 1; i <= NVME_MAX_NAMESPACES; i++) {

@@ -1,10 +1,10 @@
 /*
  * Scarp: Device Self-test
  *
- * A test reads the namespaces, one read after the other, through the flash as a
- * host's reads go: so it takes the drive's time, and delays the host's commands
- * as such a test does. An extended test reads all blocks, a short one a sample
- * that is spread over each namespace. A read that fails ends the test.
+ * A test reads the namespaces, one read after the other. Its reads go through
+ * the flash as a host's reads do, so they take the drive's time, and delay the
+ * host's commands. An extended test reads all blocks. A short test reads a
+ * sample that is spread over each namespace. A read that fails ends the test.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,7 +20,7 @@ enum {
     CODE_EXTENDED = 0x2,
     CODE_ABORT = 0xf,
     RESULTS = 20,
-    SEGMENT_MEDIA = 1, /* the only one */
+    SEGMENT_MEDIA = 1, /* the only segment of a test */
     VALID_NSID = 1 << 0,
     VALID_FLBA = 1 << 1,
     VALID_SCT = 1 << 2,
@@ -31,7 +31,7 @@ enum {
 #define EXTENDED_BYTES (128 * KiB)
 #define SHORT_BYTES (4 * KiB)
 #define SHORT_READS 64
-/* The least that an extended test reads in a minute, by Identify's word. */
+/* EDSTT of Identify assumes that a test reads so many bytes in a minute. */
 #define MINUTE_BYTES (60 * 100 * UINT64_C(1000000))
 
 typedef struct QEMU_PACKED {
@@ -41,7 +41,7 @@ typedef struct QEMU_PACKED {
     uint8_t rsvd;
     uint64_t hours;  /* since power on */
     uint32_t nsid;
-    uint64_t lba;    /* that failed */
+    uint64_t lba;    /* the block that failed */
     uint8_t sct, sc; /* status of that block's read */
     uint16_t vs;
 } Result;
@@ -61,7 +61,7 @@ struct FlashSelfTest {
     uint32_t nsid;       /* as the host has named it */
     DECLARE_BITMAP(tested, NVME_MAX_NAMESPACES + 1);
     uint32_t at_nsid;    /* the namespace that is read */
-    uint64_t at;         /* number of the read in it */
+    uint64_t at;         /* number of the read in that namespace */
     uint64_t done, total; /* reads of all namespaces */
     BlockAIOCB *aiocb;   /* the read under way, or NULL */
     bool paused;
@@ -131,7 +131,7 @@ static void read_cb(void *opaque, int ret)
     FlashSelfTest *test = opaque;
     NvmeNamespace *ns;
 
-    /* NULL: drop() cancels the read, and its caller decides what follows */
+    /* drop() cancels the read, and the caller of drop() goes on or ends */
     if (!test->aiocb) {
         return;
     }
@@ -182,7 +182,10 @@ static void go_on(FlashSelfTest *test)
 
 /* ---- The command --------------------------------------------------------- */
 
-/* Sets test->tested. A test without a namespace is of the controller alone. */
+/*
+ * Sets test->tested to the namespaces to read, which are none for nsid 0.
+ * Returns the status of the command.
+ */
 static uint16_t choose(FlashSelfTest *test, uint32_t nsid)
 {
     NvmeNamespace *ns;

@@ -2,8 +2,8 @@
  * Scarp: the telemetry logs
  *
  * The host-initiated log (page 07h) has the drive's statistics, as JSON, of the
- * moment at which the host had them captured. All of it is in data area 1. The
- * drive itself never starts a log, so page 08h has a head only.
+ * moment at which the host had them captured. All of the text is in data area
+ * 1. The drive itself never starts a log, so page 08h has a head only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

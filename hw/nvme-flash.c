@@ -21,8 +21,8 @@
 #include "flash-rt-thread.h"
 
 /*
- * QEMU's exit status after a broken law (an invariant). It is even, because
- * isa-debug-exit gives odd ones.
+ * QEMU's exit status after a broken law (an invariant). The status is even,
+ * because isa-debug-exit gives odd statuses.
  */
 #define EXIT_LAW_BROKEN 4
 
@@ -220,8 +220,8 @@ bool flash_guest_ends(const NvmeFlash *flash)
 
 /*
  * Writes all logs to their files, even if one of the writes fails, because the
- * user needs them to find out why a run failed. Returns false if a log is
- * incomplete; its error has been reported.
+ * user needs the logs to find out why a run failed. Reports the first error,
+ * and returns false, if a log is incomplete.
  */
 static bool flash_write_logs(NvmeFlash *flash)
 {
@@ -376,8 +376,9 @@ static void flash_files(const NvmeFlash *flash, FlashFile file[FILES])
 }
 
 /*
- * True when the paths `a` and `b` name one regular file. Files that are not
- * regular, such as /dev/null, may be used twice.
+ * True when the paths `a` and `b` name one regular file, or are equal and name
+ * no file yet. Files that are not regular, such as /dev/null, may be used
+ * twice.
  */
 static bool same_file(const char *a, const char *b)
 {
@@ -427,8 +428,8 @@ static int has_file_of(Object *obj, void *opaque)
 }
 
 /*
- * True when the file can be made. The check does not make it, so making it may
- * still fail.
+ * True when the file can be made, by the permissions. Making the file may still
+ * fail.
  */
 static bool can_be_made(const FlashFile *file, Error **errp)
 {
@@ -449,8 +450,9 @@ static bool can_be_made(const FlashFile *file, Error **errp)
 }
 
 /*
- * Checks the paths of all files that the drive makes, before any of them is
- * made, because making a file destroys its old contents.
+ * Checks the properties that name files, and the properties that need them.
+ * Called before any file is made, because making a file destroys its old
+ * contents.
  */
 static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
 {
@@ -490,8 +492,8 @@ static bool flash_check_files(NvmeFlash *flash, bool realtime, Error **errp)
 }
 
 /*
- * Sets *ns to `otherwise` if its property was not given. Otherwise checks *ns,
- * and returns false, with *errp set, if it is not allowed.
+ * Sets *ns to `otherwise` if its property was not given. Checks *ns if it was
+ * given, and returns false, with *errp set, if *ns is not allowed.
  */
 static bool realtime_ns(bool realtime, const char *name, uint64_t *ns,
                         uint64_t otherwise, uint64_t most, Error **errp)

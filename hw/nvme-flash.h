@@ -36,16 +36,17 @@ enum {
 
 /*
  * The stamp of a command to a flash on the host's clock: when the command
- * arrived, when the engine began and ended it, and which command it is. hw/nvme
- * keeps the stamp until it has posted the command's completion.
+ * arrived, when the engine began and ended it, and which command it is. The
+ * times are in the drive's time (nvme_flash_clock_ns()). hw/nvme keeps the
+ * stamp until it has posted the command's completion.
  */
 typedef struct {
     NvmeFlash *flash; /* NULL: the request has no stamp */
     int64_t arrived_ns;
     int64_t submit_ns;
     int64_t complete_ns;
-    uint32_t seq;
-    uint8_t op;
+    uint32_t seq;     /* ScarpCmd.seq */
+    uint8_t op;       /* ScarpOp */
 } NvmeFlashStamp;
 
 #define NVME_FLASH_SCHEME_DWORDS 256
@@ -71,8 +72,10 @@ bool nvme_flash_attach_ns(NvmeNamespace *ns, Error **errp);
 /* Removes ns. Another namespace may get its range, which keeps its contents. */
 void nvme_flash_detach_ns(NvmeNamespace *ns);
 /*
- * Returns the flash that all namespaces of the subsystem are on, if it has no
- * namespaces of other subsystems; also when no namespace is left. NULL: none.
+ * Returns the flash that is the whole drive of the subsystem. All namespaces of
+ * the subsystem are on this flash, and no other subsystem has, or ever had, a
+ * namespace on it. The flash is still returned when its last namespace is gone.
+ * Returns NULL if the subsystem has no such flash.
  */
 NvmeFlash *nvme_flash_of_subsys(NvmeSubsystem *subsys);
 
@@ -91,7 +94,10 @@ uint16_t nvme_flash_create_ns(NvmeCtrl *n, uint8_t csi, const NvmeIdNs *asked,
                               uint32_t *nsid);
 /* Sets TNVMCAP and UNVMCAP of Identify Controller. */
 void nvme_flash_say_capacity(NvmeCtrl *n);
-/* Fills what all namespaces that a host may create have in common. */
+/*
+ * Fills the fields of Identify Namespace that all namespaces have in common
+ * that a host may create.
+ */
 void nvme_flash_identify_common(NvmeCtrl *n, NvmeIdNs *id);
 
 /*
@@ -101,14 +107,16 @@ void nvme_flash_identify_common(NvmeCtrl *n, NvmeIdNs *id);
 void nvme_flash_identify(NvmeNamespace *ns);
 
 /*
- * Fills the flash's part of the SMART log page: spare, wear, warnings and busy
- * time. A caller with several flashes calls this function for each flash. The
- * page then has the worst of their values.
+ * Fills the flash's part of the SMART log page: spare, wear, warnings, busy
+ * time, power cycles, unsafe shutdowns and the times in heat. A caller with
+ * several flashes calls this function for each flash. The page then has the
+ * worst of their values.
  */
 void nvme_flash_smart(NvmeFlash *flash, NvmeSmartLog *smart);
 /*
- * Brings n->temperature up to date: that of its warmest flash. Without a flash
- * with the group heat it stays as it is.
+ * Sets n->temperature to the present temperature of the controller's warmest
+ * flash. If no flash of the controller has the group heat, n->temperature stays
+ * as it is.
  */
 void nvme_flash_temperature(NvmeCtrl *n);
 /*
@@ -127,8 +135,8 @@ void nvme_flash_fdp_stats(NvmeFlash *flash, uint64_t *host, uint64_t *written,
 
 /*
  * True for a flash whose power may fail (nand.power_cuts). A flash whose power
- * cannot fail is always ready and at rest. It is announced as volatile, as QEMU
- * announces every drive.
+ * cannot fail is always ready and at rest. Such a flash is announced as
+ * volatile, as QEMU announces every drive.
  */
 bool nvme_flash_loses_power(NvmeFlash *flash);
 /* True when a power cut loses commands that have completed without a flush. */
@@ -189,8 +197,9 @@ bool nvme_flash_set_scheme(NvmeFlash *flash, const char *data, uint64_t bytes);
 
 /*
  * Admin commands and log pages that the drive serves itself (flash-admin.c).
- * Called when a controller has started, when it is reset or shut down, and when
- * it is gone. What these calls keep for the controller is at n->drive.
+ * hw/nvme calls these functions when a controller has started, when it is reset
+ * or shut down, and when it is gone. n->drive has the state that they keep for
+ * the controller.
  */
 void nvme_flash_ctrl_started(NvmeCtrl *n);
 void nvme_flash_ctrl_stopped(NvmeCtrl *n);
@@ -230,18 +239,23 @@ bool nvme_flash_virtual_queues(NvmeFlash *flash);
  * Its commands then carry an NvmeFlashStamp.
  */
 bool nvme_flash_timed(NvmeFlash *flash);
-/* Returns the time of the clock that stamps use. */
+/*
+ * Returns the host's time without the time for which the machine was stopped,
+ * in nanoseconds. A drive's time is this time minus the time at which the
+ * drive's time was 0.
+ */
 int64_t nvme_flash_clock_ns(void);
 /*
- * Sets the arrival time, in nanoseconds of the clock that stamps use, of each
- * command that is submitted from now on. hw/nvme sets it before it starts a
- * submission-queue entry, and sets 0 afterwards. While it is 0, a command
- * arrives at the time at which it is submitted: the device itself made it.
+ * Sets the arrival time of each command that is submitted from now on, as
+ * nvme_flash_clock_ns() returns it. hw/nvme sets this time before it starts a
+ * submission-queue entry, and sets 0 afterwards. 0 stands for a command that
+ * the device itself makes: such a command arrives when it is submitted.
  */
 void nvme_flash_arrival(int64_t ns);
 /*
- * Called when hw/nvme has started all entries of a submission queue that it
- * could: runs the drives that got commands from these entries.
+ * Runs the drives that got commands from the submission queue which hw/nvme has
+ * read. hw/nvme calls this function when it can start no further entry of that
+ * queue.
  */
 void nvme_flash_started(void);
 /*
@@ -251,8 +265,8 @@ void nvme_flash_started(void);
  */
 void nvme_flash_ended(NvmeFlashStamp *stamp);
 /*
- * Waits until the clock has reached the end in the stamp. Only then may the
- * request's entry of the completion queue be written.
+ * Waits until the drive's time has reached stamp->complete_ns. Only then may
+ * the request's entry of the completion queue be written.
  */
 void nvme_flash_wait(const NvmeFlashStamp *stamp);
 /*
