@@ -54,9 +54,9 @@ static bool has_flash(NvmeCtrl *n)
 /* ---- Identify ------------------------------------------------------------ */
 
 /*
- * Announces an admin command, if it is served: by the bit `oacs` of OACS, and by
- * `effects` in the log of supported commands. `oacs` is 0 if the command has no
- * such bit.
+ * Announces an admin command, if it is served: by the bit `oacs` of OACS, and
+ * by `effects` in the log of supported commands. `oacs` is 0 if the command has
+ * no such bit.
  */
 static void announce(NvmeCtrl *n, uint8_t opcode, uint16_t oacs,
                      uint32_t effects, bool served)

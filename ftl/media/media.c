@@ -1,6 +1,7 @@
 /*
  * The tables that stand for the flash cells. These tables are made for a new
- * drive, loaded from an image, or handed to the next drive at a power cut.
+ * drive, loaded from an image, or handed to the next drive at a power cut and
+ * at a Sanitize.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

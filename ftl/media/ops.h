@@ -38,7 +38,7 @@ static inline void scarp_media_set_lpn(ScarpDrive *drive, uint32_t ppn,
 
 /*
  * Returns a pointer to the LPNs of the unit at ppn and of the units behind it.
- * The pointer is valid until the next erase.
+ * Programs, erases and torn pages change these LPNs.
  */
 static inline const uint32_t *scarp_media_lpns(const ScarpDrive *drive,
                                                uint32_t ppn)
@@ -54,7 +54,8 @@ static inline bool scarp_media_has_versions(const ScarpDrive *drive)
 
 /*
  * Returns the version in the spare area of a unit. Versions are in the order of
- * the host's writes; a relocated copy keeps the version of its source.
+ * the host's writes. A relocated copy keeps the version of its source. Only
+ * drives with versions (scarp_media_has_versions()) may call this function.
  */
 static inline uint64_t scarp_media_version(const ScarpDrive *drive,
                                            uint32_t ppn)
@@ -147,8 +148,8 @@ static inline uint64_t scarp_media_next_seq(const ScarpDrive *drive)
 
 /*
  * Called when an erased block gets its first page. Notes in the block's record
- * whether the host or GC opened it (`origin`), for which stream, and its place
- * in the order of openings.
+ * who opened the block (`origin`), for which stream, and its place in the order
+ * of openings.
  */
 static inline void scarp_media_open(ScarpDrive *drive, uint32_t index,
                                     ScarpOrigin origin, uint16_t stream)
@@ -229,9 +230,10 @@ static inline ScarpPageState scarp_media_page(const ScarpDrive *drive,
     return drive->media.page_state[page / 4] >> (page % 4 * 2) & 3;
 }
 
+/* Sets the state of n pages, from number `page` on. */
 void scarp_media_set_pages(ScarpDrive *drive, uint32_t page, uint32_t n,
                            ScarpPageState state);
-/* Called when the programs of `pages` pages, from ppn's page on, have ended. */
+/* Does the part of scarp_media_pages_programmed() that is for page states. */
 void scarp_media_programmed_kept(ScarpDrive *drive, uint32_t ppn,
                                  uint32_t pages);
 /*
@@ -251,8 +253,8 @@ void scarp_media_tear_block(ScarpDrive *drive, uint32_t block);
  */
 uint32_t scarp_media_used_pages(const ScarpDrive *drive, uint32_t block);
 /*
- * Called by recovery, which has found that the first `pages` pages of the block
- * are in use.
+ * Sets how many pages of the block are programmed, for recovery, which has
+ * found that the first `pages` pages of the block are in use.
  */
 void scarp_media_set_programmed(ScarpDrive *drive, uint32_t block,
                                 uint16_t pages);
@@ -311,11 +313,13 @@ static inline void scarp_media_pages_programmed(ScarpDrive *drive,
 /* ---- The buffer that energy saved: media/saved.c ------------------------ */
 
 /*
- * Called when power fails and stored energy saves the write buffer: saves a
- * written unit, with a copy of `data`, or a unit's deallocation.
+ * Saves a written unit, with a copy of `data`, when power fails and stored
+ * energy saves the write buffer. `data` NULL stands for zeroes, or for data
+ * that is not stored.
  */
 void scarp_media_save_unit(ScarpDrive *drive, uint32_t lpn, uint16_t stream,
                            const void *data);
+/* Saves a unit's deallocation, whose version is `when`, in the same way. */
 void scarp_media_save_deallocation(ScarpDrive *drive, uint32_t lpn,
                                    uint64_t when);
 static inline uint32_t scarp_media_saved_units(const ScarpDrive *drive)
@@ -327,6 +331,7 @@ static inline const ScarpSavedUnit *scarp_media_saved_unit(
 {
     return &g_array_index(drive->media.saved, ScarpSavedUnit, i);
 }
+/* Saves the number of a stripe whose parity on flash is out of date. */
 void scarp_media_save_stripe(ScarpDrive *drive, uint32_t stripe);
 /*
  * Returns the numbers of the stripes that scarp_media_save_stripe() saved, or
@@ -335,7 +340,7 @@ void scarp_media_save_stripe(ScarpDrive *drive, uint32_t stripe);
 GArray *scarp_media_take_stripes(ScarpDrive *drive);
 /*
  * Frees all data that was saved at the power cut. Called when the write buffer
- * has taken over the saved units.
+ * has copies of the saved units, and when a Sanitize begins.
  */
 void scarp_media_forget_saved(ScarpDrive *drive);
 

@@ -4,8 +4,8 @@
  * An MLC, TLC or QLC cell stores a bit of several pages: page i of a block lies
  * in the cells of group i / cell_bits. A page of a block in SLC mode has its
  * cells for itself. Programming a page changes the voltages of cells that
- * already store the earlier pages of the group. So if power fails
- * during the program, the earlier pages are destroyed, too.
+ * already store the earlier pages of the group. So if power fails during the
+ * program, the earlier pages are destroyed, too.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

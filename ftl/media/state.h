@@ -1,8 +1,9 @@
 /*
  * media: the flash cells. This directory owns all that survives a power cut:
- * the spare area of each unit (its LPN and, with ftl.recovery, its version);
- * for each block who opened it (host or GC), when in the order of openings, and
- * the mode of its cells; wear, marks of bad blocks, and the data.
+ * the spare area of each unit (its LPN and, with ftl.recovery, its version),
+ * the record of each block, the mode of its cells, and the data. The record of
+ * a block has its wear, its bad-block mark, who opened the block, and its place
+ * in the order of openings.
  *
  * With nand.power_cuts each page also has a state, and data stays until its
  * block is erased, as in real flash: even an overwritten unit is still there.
@@ -41,7 +42,7 @@ typedef enum {
 typedef enum {
     PAGE_ERASED,
     PAGE_PROGRAMMED, /* each unit of the page has a spare area */
-    PAGE_TORN,       /* its program or erase was cut short: unreadable */
+    PAGE_TORN,       /* a program or erase was cut short: unreadable */
 } ScarpPageState;
 
 /*
@@ -64,7 +65,7 @@ typedef struct {
     GArray *saved;        /* ScarpSavedUnit (controller.plp_bytes), or NULL */
     GArray *saved_stripes; /* uint32_t: stripes whose parity was in RAM */
     bool keeps_contents;  /* the bytes of some units, or of all, are stored */
-    bool is_clean;        /* tables are on flash, and no page changed since */
+    bool is_clean;        /* all of the mapping is on flash (set_clean()) */
     ScarpMediaBlock *block;
     /* [block]: erases in SLC mode; NULL without slc.endurance_erases */
     uint32_t *slc_erases;

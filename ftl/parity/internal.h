@@ -41,7 +41,12 @@ static inline uint32_t scarp_stripe_lpn(const ScarpDrive *drive,
 bool scarp_parity_layout_init(ScarpDrive *drive, GError **error);
 void scarp_parity_layout_clear(ScarpDrive *drive);
 
-/* Functions of parity/stripe.c. */
+/* ---- parity/stripe.c ---------------------------------------------------- */
+
+/*
+ * Returns a record of the stripe that is in no list. scarp_stripe_free() frees
+ * the record and its sum.
+ */
 ScarpStripe *scarp_stripe_new(ScarpDrive *drive, uint32_t index);
 void scarp_stripe_free(ScarpDrive *drive, ScarpStripe *stripe);
 void scarp_stripe_list_add(ScarpStripeList *list, ScarpStripe *stripe);
@@ -79,12 +84,14 @@ bool scarp_stripe_is_empty(const ScarpDrive *drive, uint32_t index);
 void scarp_stripe_read(ScarpDrive *drive, ScarpStripe *stripe, uint32_t lpn,
                        uint32_t bytes);
 
-/*
- * reconstruct.c: scarp_rebuild_read_ended() is called when a read for a rebuild
- * has ended. scarp_rebuild_spoil() is called when a page of the stripe was
- * written: running rebuilds from this stripe are then of no use.
- */
+/* ---- parity/reconstruct.c ----------------------------------------------- */
+
+/* Called when a read for a rebuild has ended; frees the read. */
 void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd);
+/*
+ * Called when the host has written or deallocated a page of the stripe: running
+ * rebuilds from this stripe are then of no use.
+ */
 void scarp_rebuild_spoil(ScarpDrive *drive, uint32_t index);
 
 #endif /* SCARP_PARITY_INTERNAL_H */

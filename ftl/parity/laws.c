@@ -1,5 +1,5 @@
 /*
- * Invariants (laws) of stripes, for checked builds. They compute everything
+ * Invariants (laws) of stripes, for checked builds. The laws compute all values
  * anew from the pages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -72,9 +72,9 @@ static bool check_stripe(const ScarpDrive *drive, uint32_t s, bool contents,
 }
 
 /*
- * Checks that at most ftl.parity_stripes stripes have a place in RAM. After a
- * power cut more stripes may be restored; then no further stripe may get a
- * place.
+ * Checks that at most ftl.parity_stripes stripes have a place in RAM, and that
+ * the counters of stripes are right. After a power cut more stripes may be
+ * restored. In that case no further stripe may get a place.
  */
 static bool check_places(const ScarpDrive *drive, uint32_t placed,
                          uint32_t open, GError **error)

@@ -25,16 +25,17 @@ static inline bool scarp_has_parity(const ScarpDrive *drive)
 /* ---- Layout: parity/layout.c -------------------------------------------- */
 
 /*
- * Returns the plane where the page of lpn is written. lpn may be that of a
- * parity page.
+ * Returns the plane where the page of lpn is written. The page may be a parity
+ * page.
  */
 uint32_t scarp_parity_plane(const ScarpDrive *drive, uint32_t lpn);
 /* Returns the LPN of the parity page in the stripe of lpn. */
 uint32_t scarp_parity_lpn(const ScarpDrive *drive, uint32_t lpn);
 /*
- * True when the LPN that was programmed at ppn belongs into ppn's plane by the
- * striped layout. Loading an image of a drive whose power may fail refuses a
- * unit in any other plane. The unit at ppn must not be erased.
+ * True when the striped layout puts the LPN that was programmed at ppn into
+ * ppn's plane, and for every drive without parity. The unit at ppn must not be
+ * erased. Loading an image of a drive whose power may fail refuses a unit in
+ * any other plane.
  */
 static inline bool scarp_parity_may_hold(const ScarpDrive *drive, uint32_t ppn)
 {
@@ -88,8 +89,8 @@ bool scarp_parity_at_rest(const ScarpDrive *drive);
 /* ---- A power cut -------------------------------------------------------- */
 
 /*
- * Called when power fails: media keeps the numbers of the open stripes, whose
- * parity on flash is out of date.
+ * Called when power fails. Hands the numbers of the open stripes, whose parity
+ * on flash is out of date, to media, which keeps them.
  */
 void scarp_parity_save(ScarpDrive *drive);
 /*
@@ -125,16 +126,18 @@ ScarpFlashCmd *scarp_parity_next_served(ScarpDrive *drive);
 ScarpFlashCmd *scarp_parity_next_spoiled(ScarpDrive *drive);
 
 /*
- * For `cmd`, a read of a page of a stripe: returns the host's read that is
- * rebuilt from that page. NULL: the page is read to make a new parity.
+ * Returns the host's read that is rebuilt from the page that `cmd` reads, or
+ * NULL if `cmd` reads the page to make a new parity. `cmd` must be a read that
+ * parity has queued (OWNER_STRIPE).
  */
 const ScarpFlashCmd *scarp_parity_parent(const ScarpFlashCmd *cmd);
 
 /* ---- Laws: parity/laws.c ------------------------------------------------ */
 
 /*
- * Checks the invariants (laws) of stripes. With `contents`, it also computes
- * each stripe's parity from its pages, and compares.
+ * Checks the invariants (laws) of stripes. With `contents`, also checks that
+ * each stripe's parity is the exclusive or of its pages. Returns false, with
+ * *error set, if a law is broken.
  */
 bool scarp_parity_check(const ScarpDrive *drive, bool contents,
                         GError **error);

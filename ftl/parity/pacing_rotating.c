@@ -1,9 +1,9 @@
 /*
  * Rotating pacing (TTFlash, FAST 2017): of the dies that share stripes, only
  * one die collects at a time. So reads of that die can be rebuilt from the
- * other dies. When its collection has ended, it is the next die's turn. A plane
- * with rotating_floor free blocks or fewer collects out of turn (counted in
- * gc_forced_runs). Everything else is as in blocking pacing.
+ * other dies. When its collection has ended, the next die has the turn. A plane
+ * with rotating_floor free blocks or fewer collects out of turn, which
+ * gc_forced_runs counts. All other rules are those of blocking pacing.
  *
  * In TTFlash only the plane that collects is blocked. Here a die runs one
  * command at a time, so its other planes wait, too. Reads of these planes can
@@ -15,7 +15,7 @@
 
 /*
  * Begins a collection of plane p, where a collection is due. Returns false if
- * another die has the turn, or if the plane has nothing to collect.
+ * plane p must wait for another die that collects, or has nothing to collect.
  */
 static bool begin(ScarpDrive *drive, uint32_t p)
 {

@@ -286,7 +286,7 @@ static void read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     scarp_flash_free(drive, cmd);
     if (!stripe->pending && !settle(drive, stripe)) {
         scarp_mark(drive, stripe_read_again);
-        /* a page was written twice meanwhile, so the sum began anew */
+        /* a page was written again meanwhile, so the sum began anew */
         read_rest(drive, stripe);
     }
 }
@@ -355,8 +355,8 @@ void scarp_parity_restore(ScarpDrive *drive)
     /*
      * More stripes than the limit may be open now: the saved write buffer may
      * have units of any number of stripes, and all must be restored. Writes
-     * that need another stripe wait until fewer stripes than the limit are
-     * open.
+     * that need another stripe wait until fewer stripes than the limit have a
+     * place in RAM.
      */
     drive->parity.most = MAX(drive->parity.limit, drive->parity.n_placed);
 }

@@ -44,7 +44,7 @@ static bool worth_it(ScarpDrive *drive, const ScarpFlashCmd *cmd)
     }
     if (scarp_stripe_open(drive, index)) {
         scarp_mark(drive, rebuild_met_open_stripe);
-        return false; /* the parity on flash is out of date */
+        return false; /* an open stripe's parity on flash is out of date */
     }
     limit_ns = scarp_gc_remaining_ns(
         drive, scarp_plane_die(drive, scarp_flash_plane(cmd)));
@@ -94,7 +94,7 @@ static void finish(ScarpDrive *drive, ScarpStripe *rebuild)
     if (drive->store_data) {
         uint32_t ppn = scarp_map_lookup(drive, scarp_flash_lpn(cmd));
 
-        /* compares with the wanted page itself, which the drive did not read */
+        /* the host must get the same data as from the wanted page itself */
         if (!same(drive, rebuild->sum, scarp_contents_get(drive, ppn))) {
             scarp_law_broken(drive);
         }

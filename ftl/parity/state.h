@@ -23,8 +23,8 @@ typedef struct ScarpStripe ScarpStripe;
 /*
  * A stripe in the controller's RAM, for one of two purposes: to make its
  * parity, or to rebuild one of its pages for a read of the host, `parent`. In
- * the bit sets `have` and `wanted`, bit i stands for the i-th page of the
- * stripe; the parity page has the last bit.
+ * the bit sets `have` and `wanted`, which only a parity in the making uses, bit
+ * i stands for the i-th data page of the stripe.
  */
 struct ScarpStripe {
     ScarpStripe *next, *prev; /* in idle, in rebuilds or in the pool */
@@ -37,7 +37,7 @@ struct ScarpStripe {
     ScarpFlashCmd *parent; /* the read that is rebuilt; NULL: for a parity */
     ScarpUnit *unit;  /* the parity, while its program has not ended */
     uint32_t parts;   /* writes of parts of pages that wait for a read */
-    bool open;        /* false: in RAM only because of `parts` */
+    bool open;        /* false: a rebuild, or in RAM only because of `parts` */
     bool idle;        /* waits until more of its pages are written */
     bool spoiled;     /* a page was written during the rebuild */
 };
@@ -51,7 +51,7 @@ typedef struct {
     uint32_t *plane_of;     /* [groups * width]: the planes of each group */
     uint32_t *group_of;     /* [n_planes]: the group of each plane */
     uint32_t limit;         /* most stripes with a place; half may be idle */
-    uint32_t most;          /* limit, or more for a time after a power cut */
+    uint32_t most;          /* limit, or more for a while after a power cut */
     uint32_t n_placed;      /* stripes with a place in RAM */
     uint32_t n_open, n_idle;
     ScarpStripe **hash;     /* stripes with a place, by index */

@@ -1,6 +1,6 @@
 /*
- * A branch of a recorded run: makes its change at the instant, runs on until
- * the commands have ended, and writes a line about the results.
+ * Carries out a branch of a recorded run: makes its change at the instant, runs
+ * on until the compared commands have ended, and writes a line of results.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,12 +13,14 @@
 #include <errno.h>
 
 /*
- * A row that the branch compares with the recorded run. Its command was under
- * way at the instant, or is submitted in the window.
+ * A row that the branch compares with the recorded run. The rows begin with the
+ * oldest command that was under way at the instant, and end with the last
+ * command that is submitted in the window. Some of them had ended before the
+ * instant.
  */
 typedef struct {
     int64_t submit_ns, complete_ns; /* in the branch; complete_ns 0: not yet */
-    bool exact;
+    bool exact; /* ended before the guest could notice the branch */
 } Row;
 
 /*
@@ -38,13 +40,13 @@ typedef struct {
     Row *row;            /* [n_rows] */
     guint rest;          /* compared rows whose commands have not ended */
     guint asked_rest;    /* commands asked about that have not ended */
-    guint n_ended;       /* completions so far, before the instant too */
+    guint n_ended;       /* completions since the run's begin */
     /*
-     * time of the first completion that differs from the run's;
-     * SCARP_TIME_NEVER: none
+     * time of the first completion that differs from the recorded run;
+     * SCARP_TIME_NEVER: no completion differs
      */
     int64_t differs_ns;
-    int64_t hold_until_ns; /* until then no collection may begin by itself */
+    int64_t hold_until_ns; /* no collection may begin by itself before */
     uint32_t most_in_flight;
     uint64_t forced;     /* collections that began in spite of the hold */
     Owed before, after;
@@ -402,14 +404,15 @@ static void tell_asked(const Branch *b, FILE *out)
 }
 
 /*
- * Sums over the compared rows, of the recorded run (fact) and of the branch.
- * These sums show which commands became slower.
+ * Sums over the compared rows whose commands had not ended at the instant: of
+ * the recorded run (fact), and of the branch. The sums for faster, slower and
+ * worst leave out the commands asked about.
  */
 typedef struct {
     int64_t fact_ns, branch_ns, waited_ns;
     int64_t asked_ns, faster_ns, slower_ns; /* branch minus fact */
     guint n, n_faster, n_slower, worst;
-    int64_t worst_ns; /* the greatest loss of a single command */
+    int64_t worst_ns; /* greatest loss of a command: that of row `worst` */
 } Paid;
 
 static Paid paid(const Branch *b)

@@ -1,7 +1,7 @@
 /*
- * A branch: the run from an instant on, with another scheme, without
- * collections, or with a larger buffer. Each branch runs in a process of its
- * own.
+ * Branches. A branch is the run from an instant on, with another scheme,
+ * without collections, or with a larger buffer. Each branch runs in a process
+ * of its own.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,7 +13,8 @@
 typedef enum {
     WHY_CONTROL, /* nothing changes: repeats the recorded run */
     WHY_UNDER,   /* another scheme */
-    WHY_WITHOUT, /* no collection begins until the commands have ended */
+    /* no collection begins by itself until the commands asked about end */
+    WHY_WITHOUT,
     WHY_WITH,    /* a larger write buffer */
 } WhyKind;
 
@@ -26,8 +27,9 @@ typedef struct {
 } WhyBranch;
 
 /*
- * An episode: commands that waited behind one chain of collections, or a single
- * command. Each branch shows how its change affects all of these commands.
+ * An episode is the commands that waited behind one chain of collections, or a
+ * single command. Each branch shows how its change affects all of these
+ * commands.
  */
 typedef struct {
     guint number;       /* from 1 on */
@@ -43,12 +45,14 @@ typedef struct {
     const WhySurvey *survey;
     const char *logs;  /* folder for the branches' logs, or NULL */
     const char *trace; /* start of the paths of timelines, or NULL */
-    bool strips;       /* each line has a strip of the episode's die */
+    bool strips;       /* true: each line has a strip of the episode's die */
 } WhyHow;
 
 /*
  * Continues the run, which is at the episode's instant, and writes a line of
- * JSON about the branch. docs/why.md describes the members of the line.
+ * JSON about the branch. docs/why.md describes the members of the line. The
+ * branch's files have `number` in their names. If the branch fails, the line's
+ * member "error" has the reason.
  */
 void why_branch(Rerun *run, const WhyEpisode *episode, const WhyBranch *branch,
                 const WhyHow *how, guint number, FILE *out);

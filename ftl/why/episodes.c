@@ -109,8 +109,8 @@ static void clear_episode(gpointer episode)
 }
 
 /*
- * Returns the command's episode, and makes it if there is none. Returns NULL if
- * `most` episodes exist already.
+ * Returns the command's episode, which is made if there is none. Returns NULL
+ * if it would have to be made, but `most` episodes exist already.
  */
 static WhyEpisode *episode_of(GArray *episodes, const WhyAsked *asked,
                               guint most)
@@ -140,9 +140,10 @@ static int by_instant(gconstpointer a, gconstpointer b)
 }
 
 /*
- * Sets the episode's instant, if it is not given, and the end of its window.
+ * Sets the episode's instant, if the user gave none, and the end of its window.
  * The window is twice as long as the episode and at least 100 ms, so that it
- * shows the collections that a branch only delayed. But it ends with the run.
+ * shows the collections that a branch only delayed. A window that would be
+ * longer than the run ends with the run.
  */
 static void set_times(WhyEpisode *episode, const WhySurvey *survey,
                       const RerunRecord *record)

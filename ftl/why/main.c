@@ -2,10 +2,10 @@
  * scarp-why: how commands of a recorded run would have gone if something had
  * been different
  *
- * The run is repeated twice on its drive. The first repetition checks that it
- * goes as recorded, and finds the collections that delayed each command that
- * the user asks about. The second repetition forks a process for each branch at
- * the branch's instant.
+ * The run is repeated twice on its drive. The first repetition checks that the
+ * run goes as recorded, and finds the collections that delayed each command
+ * that the user asks about. The second repetition stops at the instant of each
+ * episode, and forks a process for each branch there.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -147,8 +147,8 @@ static GArray *branches_asked(GError **error)
 
 /*
  * True when the drive's description allows the branch's write buffer. That
- * buffer must be larger than the run's buffer of has_bytes bytes. Returns
- * false, with *error set, if it is not allowed.
+ * buffer must not be smaller than the run's buffer of has_bytes bytes. Returns
+ * false, with *error set, if the branch's buffer is not allowed.
  */
 static bool may_grow(const ScarpConfig *config, const WhyBranch *branch,
                      uint64_t has_bytes, GError **error)
@@ -209,11 +209,11 @@ static bool branches_allowed(GArray *branches, const ScarpConfig *config,
 /* ---- The run ------------------------------------------------------------ */
 
 /*
- * Ends the record at a power cut, because the log does not have all commands
- * that were under way at the cut, and at a Sanitize, which is not repeated.
- * *cut_ns is the time, and *what says which of the two it was; *cut_ns is
- * SCARP_TIME_NEVER if there was neither. Returns false, with *error set, if a
- * command that came before ended after it.
+ * Ends the record at its first power cut or Sanitize. After a power cut the log
+ * does not have all commands that were under way. A Sanitize is not repeated.
+ * Sets *cut_ns to the time of that change, and *what to its name. Without such
+ * a change *cut_ns is SCARP_TIME_NEVER. Returns false, with *error set, if a
+ * command that was submitted before the change ended after it.
  */
 static bool end_at_cut(RerunRecord *record, int64_t *cut_ns, const char **what,
                        GError **error)

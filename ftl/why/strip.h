@@ -1,6 +1,6 @@
 /*
- * A strip: the activity of one die from an instant on, for the report's
- * picture.
+ * Strips. A strip is the activity of one die from an instant on, for the
+ * report's picture.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,8 +17,12 @@ typedef struct {
     GArray *slices;  /* NULL: phases are not recorded */
 } WhyStrip;
 
+/* Begins to record phases. why_strip_clear() frees them. */
 void why_strip_begin(WhyStrip *strip, uint32_t die, int64_t from_ns);
-/* Adds the phase, if the die's cells were busy with it after from_ns. */
+/*
+ * Adds a phase, if it kept the cells of the strip's die busy after from_ns.
+ * Does nothing if phases are not recorded.
+ */
 void why_strip_add(WhyStrip *strip, const ScarpFlashOp *op);
 /*
  * Writes the strip up to until_ns as a JSON object, which docs/why.md

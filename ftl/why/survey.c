@@ -6,11 +6,11 @@
  */
 #include "why/survey.h"
 
-/* A command asked about that is under way, or has been. */
+/* A command asked about that is under way. */
 typedef struct {
     uint64_t seq;
     guint asked;       /* index in WhySurvey.asked */
-    int64_t served_ns; /* end of its last flash command so far */
+    int64_t served_ns; /* end of its latest flash command; -1: none yet */
     uint32_t die;      /* die of the flash command that ended last */
 } Served;
 
@@ -114,8 +114,8 @@ static void make_chains(WhySurvey *survey, GArray *runs)
 }
 
 /*
- * Returns how long the chain ran while the command was under way. 0 or less:
- * they did not overlap.
+ * Returns how long the chain ran while the command was under way. Returns 0 or
+ * less if chain and command did not overlap.
  */
 static int64_t overlap_ns(const WhyChain *chain, const CmdLogRow *cmd)
 {
@@ -126,7 +126,7 @@ static int64_t overlap_ns(const WhyChain *chain, const CmdLogRow *cmd)
 /*
  * Returns the die that delayed a command which needed no die, and so waited for
  * room in the buffer. That is the die that collected for longest while the
- * command was under way.
+ * command was under way. Returns WHY_NOWHERE if no die collected meanwhile.
  */
 static uint32_t die_of_room(const WhySurvey *survey, const CmdLogRow *cmd)
 {
@@ -161,7 +161,7 @@ static void find_chain(const WhySurvey *survey, const RerunRecord *record,
 
         if (chain->die == asked->die && overlap_ns(chain, cmd) > 0) {
             asked->chain = i;
-            return; /* takes the earliest chain: branches begin before it */
+            return; /* the die's earliest chain: branches begin before it */
         }
     }
 }

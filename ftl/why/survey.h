@@ -1,7 +1,8 @@
 /*
- * The first repetition of a recorded run. It checks that the run goes as
- * recorded, and lists the collections of each die. For each command that the
- * user asks about, it finds the die that the command waited for.
+ * The survey is the first repetition of a recorded run. The survey checks that
+ * the run goes as recorded, and lists the collections of each die. For each
+ * command that the user asks about, it finds the die that the command waited
+ * for.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -13,8 +14,8 @@
 #define WHY_NOWHERE UINT32_MAX
 
 /*
- * A chain: collections of one die, each of which began before the previous one
- * had ended, or at its end.
+ * A chain is a row of collections of one die, each of which began before the
+ * earlier collections of the chain had ended, or at their end.
  */
 typedef struct {
     int64_t begin_ns, end_ns;
@@ -26,21 +27,22 @@ typedef struct {
 typedef struct {
     guint row;
     uint32_t die;  /* die that the command waited for; WHY_NOWHERE: none */
-    int chain;     /* index in WhySurvey.chains; -1: it waited behind none */
+    int chain;     /* index in WhySurvey.chains; -1: waited behind no chain */
 } WhyAsked;
 
 typedef struct {
     GArray *asked;  /* WhyAsked */
     GArray *chains; /* WhyChain, by die, then by time */
     guint *by_end;  /* rows in the order of completion */
-    uint32_t most_in_flight;
+    uint32_t most_in_flight; /* most commands under way at one time */
     int64_t end_ns; /* time of the last completion */
 } WhySurvey;
 
 /*
- * Repeats the whole run on the drive of `config`. `rows` are the commands that
- * the user asks about. Returns false, with *error set, if the drive does not
- * repeat the recorded run.
+ * Repeats the whole run on the drive of `config`, and fills *survey, which
+ * why_survey_clear() frees. `rows` (guint) are the commands that the user asks
+ * about. Returns false, with *error set and *survey empty, if the drive does
+ * not repeat the recorded run.
  */
 bool why_survey(WhySurvey *survey, const RerunRecord *record,
                 const ScarpConfig *config, const GArray *rows, GError **error);
