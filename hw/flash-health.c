@@ -69,7 +69,7 @@ void nvme_flash_identify(NvmeNamespace *ns)
     id->npwg = zeroes_based(ns, unit);
     id->npwa = id->npwg;
     /*
-     * nows is zeroes based, and 0 tells the host nothing. It stays 0 if the
+     * nows is zeroes based, and 0 tells the host nothing. nows is 0 if the
      * largest program has a single unit, is larger than the namespace, or is
      * not a whole number of units.
      */

@@ -85,8 +85,9 @@ typedef struct {
 typedef struct {
     bool ready;             /* the drive recovered from its last power cut */
     bool wants_rest;        /* a shutdown waits until the drive rests */
-    bool settles;           /* the drive comes to rest; no command came since */
-    bool rests;             /* the drive rests; no command came since */
+    /* the engine was shut down, and no command came since */
+    bool settles;
+    bool rests;             /* rest_timer fired while `settles` was true */
     QEMUTimer *rest_timer;  /* fires when the drive's shutdown is complete */
     QEMUTimer *cut_timer;   /* a power cut, due at once */
     QEMUTimer *later_timer; /* a power cut that is due later */

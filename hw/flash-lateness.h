@@ -19,9 +19,9 @@
 typedef struct FlashLateness FlashLateness;
 
 /*
- * Makes the statistics. The file log_path gets a row for each command; NULL
- * stands for no file. Completions later than bound_ns are counted. Returns
- * NULL, with *errp set, if the file cannot be made.
+ * Makes the statistics. The file log_path gets a row for each command. A path
+ * of NULL stands for no file. Completions later than bound_ns are counted.
+ * Returns NULL, with *errp set, if the file cannot be made.
  */
 FlashLateness *flash_lateness_new(const char *log_path, int64_t bound_ns,
                                   Error **errp);
@@ -30,8 +30,8 @@ void flash_lateness_free(FlashLateness *lateness);
 /*
  * Adds a command whose completion was posted at posted_ns. All times of the
  * stamp are in the drive's time. `part` tells that no entry of an I/O queue was
- * written for this command. Most such commands are pieces of a larger command;
- * the others belong to an admin command or to a shutdown.
+ * written for this command. Most such commands are pieces of a larger command.
+ * The others belong to an admin command or to a shutdown.
  */
 void flash_lateness_add(FlashLateness *lateness, const NvmeFlashStamp *stamp,
                         int64_t posted_ns, bool part);

@@ -153,7 +153,7 @@ uint16_t flash_lba_status_command(NvmeCtrl *n, NvmeRequest *req)
 
 GByteArray *flash_lba_status_log(void)
 {
-    /* bytes 3:0: the page's length; no namespace follows its head */
+    /* bytes 3:0 are the page's length; the page has a head only */
     const guint8 page[16] = { sizeof(page) };
 
     return flash_log_page(page, sizeof(page));

@@ -30,9 +30,10 @@ void flash_port_free(FlashPort *port);
 
 /*
  * Client: pushes a command into the submission ring. Returns false if the ring
- * is full; the client then tries again after the owner has run. The engine gets
- * the command at arrived_ns of its own time, or at once if its time is later by
- * then. Until the engine has the command, cmd->submit_ns contains arrived_ns.
+ * is full. The client then tries again after the owner has run. The engine gets
+ * the command at arrived_ns of the engine's time, or at once if the engine has
+ * passed that time. Until the engine has the command, cmd->submit_ns contains
+ * arrived_ns.
  */
 bool flash_port_push(FlashPort *port, ScarpCmd *cmd, int64_t arrived_ns);
 /* Client: returns the next completed command, or NULL. */
@@ -51,7 +52,7 @@ static inline uint32_t flash_millikelvin(uint64_t millicelsius)
 }
 /*
  * Client: returns the drive's temperature in thousandths of a kelvin as of the
- * owner's last run; 0: the description has no group heat.
+ * owner's last run. Returns 0 if the description has no group heat.
  */
 uint32_t flash_port_millikelvin(FlashPort *port);
 

@@ -45,8 +45,8 @@ struct FlashRealtime {
 };
 
 /*
- * The arrival time of the command that hw/nvme is starting; 0: hw/nvme starts
- * no command. QEMU's big lock protects this variable and the next two.
+ * The arrival time of the command that hw/nvme is starting, or 0 if hw/nvme
+ * starts no command. QEMU's big lock protects this variable and the next two.
  */
 static int64_t arrival_ns;
 /*

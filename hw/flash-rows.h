@@ -32,8 +32,8 @@ void flash_rows_add(FlashRows *rows, const void *row);
  */
 bool flash_rows_flush(FlashRows *rows, Error **errp);
 /*
- * Writes buffered rows, and frees `rows`. Errors are not reported; a call of
- * flash_rows_flush() before would have reported them.
+ * Writes buffered rows, and frees `rows`. Errors are not reported, so a caller
+ * that wants them calls flash_rows_flush() first.
  */
 void flash_rows_close(FlashRows *rows);
 

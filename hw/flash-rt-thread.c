@@ -235,7 +235,7 @@ static bool doze(FlashThread *thread, int64_t timeout_ns)
     };
     uint64_t kicks;
 
-    /* a signal may end the sleep early; the thread then goes on as usual */
+    /* a signal may end the sleep early, which does no harm */
     if (ppoll(&fd, 1, timeout_ns < 0 ? NULL : &timeout, NULL) <= 0) {
         return false;
     }
@@ -292,7 +292,7 @@ static void adapt_margin(FlashThread *thread, int64_t late_ns)
 /*
  * Sets idle_ns, for which the thread polls for commands before it sleeps.
  * Called when a command ended a sleep of slept_ns. If a poll of spin_ns would
- * have seen the command, idle_ns grows; otherwise it shrinks.
+ * have seen the command, idle_ns grows. Otherwise idle_ns shrinks.
  */
 static void adapt_idle(FlashThread *thread, int64_t slept_ns)
 {

@@ -528,8 +528,9 @@ static int has_core_of(Object *obj, void *opaque)
 
 /*
  * Returns false, with *errp set, if the drive's thread would share its core
- * with another drive's thread, and both threads have priority. One such thread
- * leaves a part of its core to other threads; two would leave nothing.
+ * with another drive's thread, and both threads have priority. A thread with
+ * priority leaves a part of its core to other threads. Two such threads would
+ * leave nothing.
  */
 static bool flash_check_core(NvmeFlash *flash, Error **errp)
 {

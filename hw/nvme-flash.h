@@ -176,8 +176,7 @@ void nvme_subsys_flash_changed(NvmeSubsystem *subsys);
 
 /*
  * Fills at most `size` bytes of buf with the log page `lid`, and returns the
- * page's full length. Returns 0 if Scarp has no such page; the caller then
- * refuses the command.
+ * page's full length. Returns 0 if Scarp has no such page.
  */
 size_t nvme_flash_log_page(NvmeFlash *flash, uint8_t lid, void *buf,
                            size_t size);
@@ -213,8 +212,8 @@ void nvme_flash_ctrl_goes_on(NvmeCtrl *n);
 void nvme_flash_formats(NvmeCtrl *n, NvmeNamespace *ns, uint32_t cdw10);
 void nvme_flash_formatted(NvmeCtrl *n, NvmeNamespace *ns, uint16_t status);
 /*
- * Called when the host has set the controller's timestamp; `before` is the
- * earlier one, as Get Features returns it.
+ * Called when the host has set the controller's timestamp. `before` is the
+ * earlier timestamp, as Get Features returns it.
  */
 void nvme_flash_timestamp_set(NvmeCtrl *n, uint64_t before);
 /*

@@ -56,8 +56,8 @@ void scarp_parity_kick_siblings(ScarpDrive *drive, uint32_t plane);
 
 /*
  * Called when the host has written or deallocated a unit, so that its stripe
- * needs a new parity. `data` is the written data; NULL: the unit was
- * deallocated.
+ * needs a new parity. `data` is the written data, or NULL for zeroes and for a
+ * deallocation.
  */
 void scarp_parity_changed(ScarpDrive *drive, uint32_t lpn, const void *data);
 /*
@@ -120,8 +120,8 @@ static inline void scarp_parity_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
  */
 ScarpFlashCmd *scarp_parity_next_served(ScarpDrive *drive);
 /*
- * Returns a read that could not be rebuilt, because the host wrote to its
- * stripe meanwhile; or NULL. The caller queues the read at its die.
+ * Returns a read that could not be rebuilt, because the host changed its stripe
+ * meanwhile, or NULL if there is none. The caller queues the read at its die.
  */
 ScarpFlashCmd *scarp_parity_next_spoiled(ScarpDrive *drive);
 
