@@ -14,7 +14,7 @@
 #include "flash-admin.h"
 
 enum {
-    REVISION = 1, /* of NVMe 1.4 */
+    REVISION = 1, /* the log's revision in NVMe 1.4 */
     EVENT_REVISION = 1,
     /* Length of an event's head without its first three bytes. */
     EVENT_HEAD_LENGTH = 0x15,

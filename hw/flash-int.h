@@ -45,7 +45,7 @@ struct FlashCmd {
     void *buffer;
     size_t buffer_bytes;
     uint64_t rest_bytes; /* bytes to deallocate or zero after this piece */
-    int64_t arrived_ns;  /* in the drive's time */
+    int64_t arrived_ns;  /* arrival, or begin after a wait; drive's time */
     bool has_data;
     bool has_room;       /* the command is counted in admit.room_used */
     bool leftover;       /* the command is cancelled, and in admit.leftovers */
@@ -151,7 +151,8 @@ struct NvmeFlash {
     FlashSanitize sanitize;
     FlashScheme scheme;
     FlashLogs logs;
-    int64_t deadline_ns[SCARP_ACCESS__COUNT]; /* from arrival on; 0: none */
+    /* time from a command's arrival to its deadline; 0: no deadline */
+    int64_t deadline_ns[SCARP_ACCESS__COUNT];
     int64_t busy_from_ns;   /* when admit.in_flight last left 0 */
     uint64_t busy_ns;       /* sum of the busy times that have ended */
     GSList *namespaces;     /* namespaces on the flash, the last one first */

@@ -9,7 +9,7 @@
 typedef struct FlashRows FlashRows;
 
 typedef struct {
-    const char *option; /* the file's option, for messages */
+    const char *option; /* name of the file's property, for messages */
     const char *magic;  /* 8 characters */
     uint64_t version;
     uint32_t row_bytes;

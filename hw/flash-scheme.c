@@ -19,7 +19,7 @@
 
 enum { SCHEME_PAGE_VERSION = 1 };
 
-/* Vendor log page 0xCB, little endian; text is padded with zeroes. */
+/* Vendor log page 0xCB, little endian. Text is padded with zeroes. */
 typedef struct QEMU_PACKED {
     char magic[8];         /* "SCARPSC1" */
     uint32_t version;

@@ -24,7 +24,8 @@ typedef struct {
     uint32_t erases;
     uint16_t programmed; /* pages programmed since the last erase */
     uint8_t origin;      /* ScarpOrigin of the first page */
-    uint8_t stream:7;    /* stream of the first page; 0 for GC's copies */
+    /* stream of the first page; 0 for GC's copies of the host's data */
+    uint8_t stream:7;
     bool bad:1;          /* the mark of a bad block */
 } ScarpMediaBlock;
 

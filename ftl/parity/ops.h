@@ -121,7 +121,8 @@ static inline void scarp_parity_read(ScarpDrive *drive, ScarpFlashCmd *cmd)
 ScarpFlashCmd *scarp_parity_next_served(ScarpDrive *drive);
 /*
  * Returns a read that could not be rebuilt, because the host changed its stripe
- * meanwhile, or NULL if there is none. The caller queues the read at its die.
+ * meanwhile, or NULL if there is none. The caller looks up the unit again: the
+ * read then goes to the unit's die, or is answered from RAM.
  */
 ScarpFlashCmd *scarp_parity_next_spoiled(ScarpDrive *drive);
 

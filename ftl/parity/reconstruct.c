@@ -6,9 +6,10 @@
  * A rebuild is considered once for each read: when the read comes while the die
  * collects, or when a collection begins while the read waits. The read is
  * rebuilt if the reads of the other pages would wait for no collection, and
- * would all end before this collection. If the host writes to the stripe
- * meanwhile, the rebuild is given up, and the read waits for its die. The
- * exclusive or takes no time, as it overlaps with transfers.
+ * would all end before this collection. If the host changes the stripe
+ * meanwhile, the rebuild is given up, and the read is served as if it had never
+ * been considered. The exclusive or takes no time, as it overlaps with
+ * transfers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
