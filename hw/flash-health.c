@@ -89,8 +89,8 @@ void nvme_flash_identify(NvmeNamespace *ns)
 
     if (!scarp_drive_deallocates(drive)) {
         /*
-         * Such a drive unmaps nothing, so deallocated blocks keep their
-         * contents. 0 promises nothing of them.
+         * Deallocated blocks keep their contents, as this drive unmaps nothing.
+         * 0 promises no contents.
          */
         id->dlfeat = 0;
     }

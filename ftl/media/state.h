@@ -66,7 +66,7 @@ typedef struct {
     GArray *saved;        /* ScarpSavedUnit (controller.plp_bytes), or NULL */
     GArray *saved_stripes; /* uint32_t: stripes whose parity was in RAM */
     bool keeps_contents;  /* the bytes of some units, or of all, are stored */
-    bool is_clean;        /* all of the mapping is on flash (set_clean()) */
+    bool is_clean;        /* tables are on flash, and no page changed since */
     ScarpMediaBlock *block;
     /* [block]: erases in SLC mode; NULL without slc.endurance_erases */
     uint32_t *slc_erases;
