@@ -87,8 +87,9 @@ GByteArray *flash_lba_status_log(void);
 /* ---- flash-sanitize.c ---------------------------------------------------- */
 
 /*
- * Begins a Sanitize of nvme_flash_of_subsys(), and returns the command's
- * status. Without such a flash the status is Invalid Field.
+ * Carries out a Sanitize command with this cdw10, and returns its status. Block
+ * erase begins on nvme_flash_of_subsys(). Without such a flash the status of
+ * block erase is Invalid Field.
  */
 uint16_t flash_sanitize_command(NvmeCtrl *n, uint32_t cdw10);
 /* Returns log page 81h. */

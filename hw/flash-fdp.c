@@ -12,7 +12,7 @@
 #include "qemu/units.h"
 #include "flash-int.h"
 
-/* nvme-subsys's default of fdp.runs, which a user need not have given */
+/* nvme-subsys's default of fdp.runs, by which a user may have given none */
 #define DEFAULT_RUNS (96 * MiB)
 
 static bool one_flash(NvmeNamespace *ns, Error **errp)
@@ -39,8 +39,8 @@ static bool one_flash(NvmeNamespace *ns, Error **errp)
 }
 
 /*
- * Checks the endurance group of ns against the flash. Called before hw/nvme
- * takes reclaim units from the flash for the handles of ns.
+ * hw/nvme takes reclaim units from the flash for the handles of ns only after
+ * this check.
  */
 bool flash_fdp_attach(NvmeNamespace *ns, Error **errp)
 {

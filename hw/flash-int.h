@@ -87,7 +87,7 @@ typedef struct {
     bool wants_rest;        /* a shutdown waits until the drive rests */
     /* the engine was shut down, and no command came since */
     bool settles;
-    bool rests;             /* rest_timer fired while `settles` was true */
+    bool rests;             /* rest_timer fired, and no command came since */
     QEMUTimer *rest_timer;  /* fires when the drive's shutdown is complete */
     QEMUTimer *cut_timer;   /* a power cut, due at once */
     QEMUTimer *later_timer; /* a power cut that is due later */
@@ -341,8 +341,8 @@ void flash_health_look(NvmeFlash *flash);
  */
 void flash_health_say_firmware(NvmeFlash *flash);
 /*
- * Sets the controller's temperature, and the temperatures of its Identify
- * Controller.
+ * Sets the controller's temperature, and the temperature thresholds of its
+ * Identify Controller.
  */
 void flash_health_ctrl_started(NvmeCtrl *n);
 
@@ -358,10 +358,19 @@ bool flash_ns_add(NvmeNamespace *ns, uint64_t bytes);
 bool flash_ns_managed(NvmeCtrl *n);
 
 /* ---- Functions of flash-fdp.c -------------------------------------------- */
+/*
+ * Checks the endurance group of ns against the flash. Returns false, with *errp
+ * set, if the flash cannot have its FDP configuration.
+ */
 bool flash_fdp_attach(NvmeNamespace *ns, Error **errp);
+/* Called before the statistics are reset, because FDP's numbers never are. */
 void flash_fdp_keep(NvmeFlash *flash);
 
 /* ---- Functions of flash-realtime.c --------------------------------------- */
+/*
+ * Starts the thread, which is paused until the machine runs. Returns NULL, with
+ * *errp set, if the lateness log cannot be made or the host has no thread left.
+ */
 FlashRealtime *flash_realtime_start(NvmeFlash *flash, Error **errp);
 /*
  * Pauses the thread. Until the machine runs again, only the caller runs the
@@ -375,6 +384,7 @@ void flash_realtime_pause(FlashRealtime *rt);
  */
 void flash_realtime_stop(FlashRealtime *rt);
 void flash_realtime_free(FlashRealtime *rt);
+/* Wakes the thread (flash_thread_kick()). */
 void flash_realtime_kick(FlashRealtime *rt);
 /*
  * Schedules a call of nvme_flash_completed(), even if no command has completed:
@@ -390,7 +400,9 @@ void flash_realtime_look(FlashRealtime *rt);
 void flash_realtime_submitted(FlashRealtime *rt);
 void flash_realtime_lock(FlashRealtime *rt);
 void flash_realtime_unlock(FlashRealtime *rt);
+/* Returns the drive's time. */
 int64_t flash_realtime_now_ns(FlashRealtime *rt);
+/* Writes the lateness log. Returns false, with *errp set, if rows were lost. */
 bool flash_realtime_flush(FlashRealtime *rt, Error **errp);
 void flash_realtime_reset_stats(FlashRealtime *rt);
 /*
@@ -416,6 +428,10 @@ int64_t flash_realtime_arrival_ns(FlashRealtime *rt);
 void flash_realtime_ending(FlashRealtime *rt, const ScarpCmd *cmd,
                            int64_t arrived_ns);
 void flash_realtime_ended(FlashRealtime *rt);
+/*
+ * Reports completed commands of the flash `opaque` to their owners. Called with
+ * QEMU's big lock, on the host's clock only.
+ */
 void nvme_flash_completed(void *opaque);
 
 /*

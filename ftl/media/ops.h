@@ -15,6 +15,7 @@
  */
 uint64_t scarp_media_bytes(const ScarpGeometry *geo,
                            const ScarpDescription *desc);
+/* Makes the tables. Returns false, with *error set, if memory is short. */
 bool scarp_media_init(ScarpDrive *drive, const ScarpConfig *config,
                       GError **error);
 void scarp_media_clear(ScarpDrive *drive);
@@ -372,6 +373,7 @@ static inline bool scarp_contents_kept(const ScarpDrive *drive)
  * until scarp_contents_release() or scarp_contents_put().
  */
 void *scarp_contents_new(ScarpDrive *drive);
+/* Takes back memory of scarp_contents_new(). `data` may be NULL. */
 void scarp_contents_release(ScarpDrive *drive, void *data);
 /*
  * Returns the contents of the unit, which must not be changed. NULL stands for

@@ -9,6 +9,10 @@
 
 #include "gc/ops.h"
 
+/*
+ * Makes the tables of a drive with parity. Returns false, with *error set, if
+ * the planes cannot be divided into groups for stripes.
+ */
 bool scarp_parity_init(ScarpDrive *drive, const ScarpConfig *config,
                        GError **error);
 void scarp_parity_clear(ScarpDrive *drive);

@@ -46,7 +46,7 @@ typedef struct {
      * SCARP_TIME_NEVER: no completion differs
      */
     int64_t differs_ns;
-    int64_t hold_until_ns; /* no collection may begin by itself before */
+    int64_t hold_until_ns; /* no collection begins by itself until then */
     uint32_t most_in_flight;
     uint64_t forced;     /* collections that began in spite of the hold */
     Owed before, after;

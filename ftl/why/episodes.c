@@ -110,7 +110,7 @@ static void clear_episode(gpointer episode)
 
 /*
  * Returns the command's episode, which is made if there is none. Returns NULL
- * if it would have to be made, but `most` episodes exist already.
+ * instead of a new episode if `most` episodes exist already.
  */
 static WhyEpisode *episode_of(GArray *episodes, const WhyAsked *asked,
                               guint most)
