@@ -91,12 +91,16 @@ typedef enum {
     SCARP_ORIGIN_GC,
     SCARP_ORIGIN_MAP,       /* translation units */
     SCARP_ORIGIN_PREMIGRATE, /* relocation ahead of GC */
-    SCARP_ORIGIN_PARITY /* parity's reads and programs, for observers */
+    SCARP_ORIGIN_PARITY, /* parity's reads and programs, for observers */
+    SCARP_ORIGIN_FOLD /* GC of a block of the SLC cache, for observers */
 } ScarpOrigin;
 
 /*
  * Causes, which divide a command's life (docs/model.md). Their times add up to
- * complete_ns - submit_ns, exactly.
+ * complete_ns - submit_ns, exactly. The records of this header have the causes
+ * below SCARP_CAUSE__COUNT, into which every drive divides a life. Drives with
+ * an SLC cache or a temperature divide three of these further, which
+ * scarp_cmd_causes() does.
  */
 typedef enum {
     SCARP_CAUSE_CONTROLLER,       /* firmware time */
@@ -119,11 +123,16 @@ typedef enum {
     SCARP_CAUSE_SUSPENDED,        /* its own program stood still for a read */
     /* the die was suspending a program or erase */
     SCARP_CAUSE_DIE_SUSPEND,
-    SCARP_CAUSE__COUNT
+    SCARP_CAUSE__COUNT,
+    /* die busy with a fold's read: a part of SCARP_CAUSE_DIE_GC_READ */
+    SCARP_CAUSE_DIE_FOLD_READ = SCARP_CAUSE__COUNT,
+    SCARP_CAUSE_DIE_FOLD_PROGRAM, /* part of SCARP_CAUSE_DIE_GC_PROGRAM */
+    SCARP_CAUSE_THROTTLED,        /* heat added it: part of SCARP_CAUSE_ARRAY */
+    SCARP_CAUSE__ALL
 } ScarpCause;
 
 /*
- * Returns the name of a cause below SCARP_CAUSE__COUNT, such as
+ * Returns the name of a cause below SCARP_CAUSE__ALL, such as
  * "die_gc_program".
  */
 const char *scarp_cause_name(ScarpCause cause);
@@ -180,12 +189,20 @@ struct ScarpCmd {
     uint64_t order;     /* flush: writes whose data arrived before */
     uint32_t record;    /* of the host-queue policy */
     bool joined;        /* write: the next write fills the rest of its page */
+    bool split;         /* it has causes from SCARP_CAUSE__COUNT on */
     uint32_t units_left;
     uint32_t passes_left; /* checked builds: hil/starves.c */
     int64_t mark_ns; /* time up to which the causes are known */
     int64_t due_ns;  /* end of its pipeline stage */
     ScarpCmd *next;
 };
+
+/*
+ * Sets cause_ns to the times of all causes of a command that has completed,
+ * with the three parts taken out of the causes that they belong to. So these
+ * times add up to the latency, too.
+ */
+void scarp_cmd_causes(const ScarpCmd *cmd, int64_t cause_ns[SCARP_CAUSE__ALL]);
 
 /* ---- The drive -------------------------------------------------------- */
 
@@ -730,6 +747,19 @@ typedef struct {
 } ScarpTail;
 void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
                         uint32_t permillion, ScarpTail *tail);
+/*
+ * Sets cause_ns to the sums of such a tail, divided as scarp_cmd_causes()
+ * does.
+ */
+void scarp_latency_tail_causes(const ScarpDrive *drive, ScarpOp op,
+                               uint32_t permillion,
+                               uint64_t cause_ns[SCARP_CAUSE__ALL]);
+/*
+ * Returns how many causes the drive's commands may have: SCARP_CAUSE__ALL with
+ * an SLC cache or a temperature, otherwise SCARP_CAUSE__COUNT. Command logs
+ * have so many.
+ */
+unsigned scarp_drive_causes(const ScarpDrive *drive);
 
 /*
  * Quantiles of each latency in the log page and in JSON, in permillion, counted

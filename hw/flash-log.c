@@ -32,7 +32,7 @@ typedef struct QEMU_PACKED {
     uint32_t nsid;
     uint32_t order;
     int64_t deadline_ns; /* from submit_ns on; 0: no deadline */
-    int64_t cause_ns[SCARP_CAUSE__COUNT];
+    int64_t cause_ns[SCARP_CAUSE__ALL]; /* as many as the layout says */
 } CmdRow;
 
 typedef struct QEMU_PACKED {
@@ -44,10 +44,14 @@ typedef struct QEMU_PACKED {
     uint32_t moved_units;
 } GcRow;
 
-static const FlashRowsLayout cmd_layout = {
-    .option = "cmd-log", .magic = "SCARPCM1", .version = 3,
-    .row_bytes = sizeof(CmdRow), .cause_count = SCARP_CAUSE__COUNT,
-};
+#define CMD_LAYOUT(n) { \
+    .option = "cmd-log", .magic = "SCARPCM1", .version = 3, \
+    .row_bytes = offsetof(CmdRow, cause_ns) + (n) * sizeof(int64_t), \
+    .cause_count = (n), \
+}
+static const FlashRowsLayout cmd_layout = CMD_LAYOUT(SCARP_CAUSE__COUNT);
+/* Rows of a drive with an SLC cache or a temperature have all causes. */
+static const FlashRowsLayout cmd_layout_all = CMD_LAYOUT(SCARP_CAUSE__ALL);
 static const FlashRowsLayout gc_layout = {
     .option = "gc-log", .magic = "SCARPGC1", .row_bytes = sizeof(GcRow),
 };
@@ -104,13 +108,16 @@ static uint64_t *map_progress(const char *path, Error **errp)
 }
 
 FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
-                         const char *progress_path, bool behind,
-                         Error **errp)
+                         const char *progress_path, unsigned causes,
+                         bool behind, Error **errp)
 {
     FlashLog *log = g_new0(FlashLog, 1);
 
     if (cmd_path) {
-        log->cmd = flash_rows_open(cmd_path, &cmd_layout, behind, errp);
+        log->cmd = flash_rows_open(cmd_path,
+                                   causes == SCARP_CAUSE__ALL
+                                       ? &cmd_layout_all : &cmd_layout,
+                                   behind, errp);
         if (!log->cmd) {
             goto fail;
         }
@@ -206,6 +213,7 @@ static void log_cmd_done(void *opaque, const ScarpCmd *cmd)
         .order = cpu_to_le32(order),
         .deadline_ns = cpu_to_le64(deadline_ns(cmd)),
     };
+    int64_t cause_ns[SCARP_CAUSE__ALL];
 
     if (log->shown.cmd_done) {
         log->shown.cmd_done(log->shown.opaque, cmd);
@@ -217,8 +225,9 @@ static void log_cmd_done(void *opaque, const ScarpCmd *cmd)
         return;
     }
     assert(cmd->length_bytes <= UINT32_MAX);
-    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
-        row.cause_ns[i] = cpu_to_le64(cmd->cause_ns[i]);
+    scarp_cmd_causes(cmd, cause_ns);
+    for (int i = 0; i < SCARP_CAUSE__ALL; i++) {
+        row.cause_ns[i] = cpu_to_le64(cause_ns[i]);
     }
     flash_rows_add(log->cmd, &row);
 }

@@ -16,12 +16,13 @@ typedef struct FlashLog FlashLog;
 
 /*
  * Opens the command log, the GC log and the progress file. A path of NULL
- * stands for no such file. `behind` is passed to flash_rows_open(). Returns
- * NULL, with *errp set, if a file cannot be made.
+ * stands for no such file. `causes` is scarp_drive_causes() of the drive.
+ * `behind` is passed to flash_rows_open(). Returns NULL, with *errp set, if a
+ * file cannot be made.
  */
 FlashLog *flash_log_open(const char *cmd_path, const char *gc_path,
-                         const char *progress_path, bool behind,
-                         Error **errp);
+                         const char *progress_path, unsigned causes,
+                         bool behind, Error **errp);
 
 /*
  * Adds a data log to the command log: the bytes of each write, in the order of

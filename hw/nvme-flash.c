@@ -645,7 +645,9 @@ static void nvme_flash_realize(DeviceState *dev, Error **errp)
     }
     flash->logs.log = flash_log_open(flash->logs.commands,
                                      flash->logs.collections,
-                                     flash->logs.progress, realtime, errp);
+                                     flash->logs.progress,
+                                     scarp_drive_causes(flash->drive), realtime,
+                                     errp);
     if (!flash->logs.log) {
         goto fail;
     }

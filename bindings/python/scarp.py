@@ -73,6 +73,7 @@ class CmdStruct(ctypes.Structure):
         ("order", ctypes.c_uint64),
         ("record", ctypes.c_uint32),
         ("joined", ctypes.c_bool),
+        ("split", ctypes.c_bool),
         ("units_left", ctypes.c_uint32),
         ("passes_left", ctypes.c_uint32),
         ("mark_ns", ctypes.c_int64),

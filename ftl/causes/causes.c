@@ -9,22 +9,65 @@
 G_STATIC_ASSERT(SCARP_CAUSE_DIE_HOST_READ + DIE_IDLE == SCARP_CAUSE_NO_SPACE);
 G_STATIC_ASSERT(SCARP_CAUSE_CHANNEL + OWN_TRANSFER == SCARP_CAUSE_TRANSFER);
 
-void scarp_account_add(ScarpAccount *account, const ScarpAccount *other)
+void scarp_account_parts_wait(ScarpAccount *account,
+                              const ScarpDieClock *clock, int64_t now_ns)
 {
     for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
+        *scarp_account_wait_for(account, i) -= clock->spent_ns[i];
+    }
+    *scarp_account_wait_for(account, clock->activity) -=
+        now_ns - clock->since_ns;
+}
+
+void scarp_account_parts_waited(ScarpAccount *account,
+                                const ScarpDieClock *clock, int64_t now_ns)
+{
+    for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
+        *scarp_account_wait_for(account, i) += clock->spent_ns[i];
+    }
+    *scarp_account_wait_for(account, clock->activity) +=
+        now_ns - clock->since_ns;
+}
+
+void scarp_account_add(ScarpAccount *account, const ScarpAccount *other,
+                       bool parts)
+{
+    for (int i = 0; i < DIE_ACTIVITY__PLAIN; i++) {
         account->waited_ns[i] += other->waited_ns[i];
     }
     for (int i = 0; i < OWN__COUNT; i++) {
         account->own_ns[i] += other->own_ns[i];
     }
+    for (int i = 0; parts && i < PART__COUNT; i++) {
+        scarp_account_parts(account)->ns[i] +=
+            scarp_account_parts(other)->ns[i];
+    }
+}
+
+/*
+ * Adds the account's waits for folds to the causes of cmd, and stores the parts
+ * of causes. Returns the sum of these waits.
+ */
+static int64_t __attribute__((noinline)) add_parts(ScarpCmd *cmd,
+                                                   const ScarpAccount *account)
+{
+    const ScarpParts *parts = scarp_account_parts(account);
+    const int64_t *ns = parts->ns;
+
+    cmd->cause_ns[SCARP_CAUSE_DIE_GC_READ] += ns[PART_FOLD_READ];
+    cmd->cause_ns[SCARP_CAUSE_DIE_GC_PROGRAM] += ns[PART_FOLD_PROGRAM];
+    if (ns[PART_FOLD_READ] || ns[PART_FOLD_PROGRAM] || ns[PART_THROTTLED]) {
+        scarp_cmd_set_parts(cmd, parts);
+    }
+    return ns[PART_FOLD_READ] + ns[PART_FOLD_PROGRAM];
 }
 
 /*
  * Adds the account of a flash command to the causes of cmd, and returns the
  * sum. OWN_SUSPENDED counts as the cause `still`.
  */
-static inline int64_t add(ScarpCmd *cmd, const ScarpAccount *account,
-                          ScarpCause still)
+static inline int64_t add(const ScarpDrive *drive, ScarpCmd *cmd,
+                          const ScarpAccount *account, ScarpCause still)
 {
     int64_t *waited_ns = &cmd->cause_ns[SCARP_CAUSE_DIE_HOST_READ];
     int64_t *own_ns = &cmd->cause_ns[SCARP_CAUSE_CHANNEL];
@@ -41,13 +84,13 @@ static inline int64_t add(ScarpCmd *cmd, const ScarpAccount *account,
         own_ns[i] += account->own_ns[i];
         sum += account->own_ns[i];
     }
-    return sum;
+    return drive->geo.part_causes ? sum + add_parts(cmd, account) : sum;
 }
 
 void scarp_cause_read(ScarpDrive *drive, ScarpCmd *cmd,
                       const ScarpAccount *account)
 {
-    add(cmd, account, SCARP_CAUSE_MAPPING);
+    add(drive, cmd, account, SCARP_CAUSE_MAPPING);
     cmd->mark_ns = scarp_time_ns(drive);
 }
 
@@ -64,7 +107,7 @@ void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
                          int64_t mapping_ns, int64_t rmw_ns,
                          const ScarpAccount *account)
 {
-    int64_t sum = mapping_ns + rmw_ns + add(cmd, account,
+    int64_t sum = mapping_ns + rmw_ns + add(drive, cmd, account,
                                             SCARP_CAUSE_SUSPENDED);
 
     /* at all other times the unit waited for units to fill its page */

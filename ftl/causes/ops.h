@@ -10,9 +10,10 @@
 
 /* ---- A die's clock ------------------------------------------------------ */
 
-static inline void scarp_clock_init(ScarpDieClock *clock)
+static inline void scarp_clock_init(ScarpDieClock *clock, bool parts)
 {
     clock->activity = DIE_IDLE;
+    clock->parts = parts;
 }
 
 static inline ScarpDieActivity scarp_clock_activity(const ScarpDieClock *clock)
@@ -32,15 +33,40 @@ static inline void scarp_clock_turn(ScarpDieClock *clock, int64_t now_ns,
 /* ---- A flash command's account ----------------------------------------- */
 
 /*
- * Begins the account of a flash command. With `waits`, the account has not only
- * the command's own times, but also those for which it waits.
+ * Returns the parts of an account, which only drives with
+ * ScarpGeometry.part_causes have. In them PART_FOLD_READ and PART_FOLD_PROGRAM
+ * are waits beside waited_ns[], and PART_THROTTLED is a part of
+ * own_ns[OWN_ARRAY].
  */
-static inline void scarp_account_init(ScarpAccount *account, bool waits)
+static inline ScarpParts *scarp_account_parts(const ScarpAccount *account)
+{
+    return (ScarpParts *)(account + 1);
+}
+
+/*
+ * Begins the account of a flash command. With `waits`, the account has not only
+ * the command's own times, but also those for which it waits. `parts` is
+ * ScarpGeometry.part_causes.
+ */
+static inline void scarp_account_init(ScarpAccount *account, bool waits,
+                                      bool parts)
 {
     scarp_clear(account, offsetof(ScarpAccount, waited_ns));
     if (waits) {
         scarp_clear(account->waited_ns, sizeof(account->waited_ns));
     }
+    if (G_UNLIKELY(parts)) {
+        *scarp_account_parts(account) = (ScarpParts) { { 0 } };
+    }
+}
+
+/* Returns the account's wait for the activity. */
+static inline int64_t *scarp_account_wait_for(ScarpAccount *account,
+                                              ScarpDieActivity activity)
+{
+    return G_LIKELY(activity < DIE_ACTIVITY__PLAIN)
+               ? &account->waited_ns[activity]
+               : &scarp_account_parts(account)->ns[activity - DIE_FOLD_READ];
 }
 
 /*
@@ -58,6 +84,15 @@ static inline void scarp_account_begin(ScarpAccount *account, int64_t now_ns)
 }
 
 /*
+ * Do what scarp_account_wait() and scarp_account_waited() do, for accounts with
+ * parts. Out of line, so that other drives do not pay for them.
+ */
+void scarp_account_parts_wait(ScarpAccount *account,
+                              const ScarpDieClock *clock, int64_t now_ns);
+void scarp_account_parts_waited(ScarpAccount *account,
+                                const ScarpDieClock *clock, int64_t now_ns);
+
+/*
  * Called when the flash command is queued. From now on its wait grows with the
  * time that the die spends on other commands.
  */
@@ -65,7 +100,11 @@ static inline void scarp_account_wait(ScarpAccount *account,
                                       const ScarpDieClock *clock,
                                       int64_t now_ns)
 {
-    for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
+    if (G_UNLIKELY(clock->parts)) {
+        scarp_account_parts_wait(account, clock, now_ns);
+        return;
+    }
+    for (int i = 0; i < DIE_ACTIVITY__PLAIN; i++) {
         account->waited_ns[i] -= clock->spent_ns[i];
     }
     account->waited_ns[clock->activity] -= now_ns - clock->since_ns;
@@ -81,11 +120,15 @@ static inline void scarp_account_waited(ScarpAccount *account,
                                         const ScarpDieClock *clock,
                                         int64_t now_ns)
 {
-    for (int i = 0; i < DIE_ACTIVITY__COUNT; i++) {
+    account->mark_ns = now_ns;
+    if (G_UNLIKELY(clock->parts)) {
+        scarp_account_parts_waited(account, clock, now_ns);
+        return;
+    }
+    for (int i = 0; i < DIE_ACTIVITY__PLAIN; i++) {
         account->waited_ns[i] += clock->spent_ns[i];
     }
     account->waited_ns[clock->activity] += now_ns - clock->since_ns;
-    account->mark_ns = now_ns;
 }
 
 /*
@@ -97,7 +140,7 @@ static inline void scarp_account_behind(ScarpAccount *account,
                                         ScarpDieActivity activity,
                                         int64_t now_ns)
 {
-    account->waited_ns[activity] += now_ns - account->mark_ns;
+    *scarp_account_wait_for(account, activity) += now_ns - account->mark_ns;
     account->mark_ns = now_ns;
 }
 
@@ -110,10 +153,21 @@ static inline void scarp_account_own(ScarpAccount *account,
 }
 
 /*
- * Adds the account of another flash command, which served this command and
- * ended last.
+ * Called when the flash command's array time is fixed. longer_ns of it are due
+ * to throttling. The drive has the group heat.
  */
-void scarp_account_add(ScarpAccount *account, const ScarpAccount *other);
+static inline void scarp_account_throttled(ScarpAccount *account,
+                                           int64_t longer_ns)
+{
+    scarp_account_parts(account)->ns[PART_THROTTLED] += longer_ns;
+}
+
+/*
+ * Adds the account of another flash command, which served this command and
+ * ended last. `parts` is ScarpGeometry.part_causes.
+ */
+void scarp_account_add(ScarpAccount *account, const ScarpAccount *other,
+                       bool parts);
 
 /* ---- A command's causes ------------------------------------------------- */
 
@@ -121,6 +175,7 @@ void scarp_account_add(ScarpAccount *account, const ScarpAccount *other);
 static inline void scarp_cause_start(ScarpDrive *drive, ScarpCmd *cmd)
 {
     scarp_clear(cmd->cause_ns, sizeof(cmd->cause_ns));
+    cmd->split = false;
     cmd->submit_ns = cmd->mark_ns = scarp_time_ns(drive);
 }
 

@@ -13,6 +13,7 @@
 #ifndef SCARP_CAUSES_STATE_H
 #define SCARP_CAUSES_STATE_H
 
+#include "core/cause_parts.h"
 #include "core/state.h"
 
 /*
@@ -29,6 +30,10 @@ typedef enum {
     DIE_GC_HELD,
     DIE_IDLE, /* a command that waits for an idle die lacks space */
     DIE_SUSPEND,
+    DIE_ACTIVITY__PLAIN,
+    /* on drives with an SLC cache alone */
+    DIE_FOLD_READ = DIE_ACTIVITY__PLAIN,
+    DIE_FOLD_PROGRAM,
     DIE_ACTIVITY__COUNT
 } ScarpDieActivity;
 
@@ -45,6 +50,7 @@ typedef enum {
 
 typedef struct {
     ScarpDieActivity activity;
+    bool parts; /* the accounts of the die's flash commands have parts */
     int64_t since_ns; /* when the activity began */
     /* time spent on each activity before since_ns */
     int64_t spent_ns[DIE_ACTIVITY__COUNT];
@@ -56,7 +62,12 @@ typedef struct {
     int64_t mark_ns; /* the command's life is accounted for until then */
     int64_t own_ns[OWN__COUNT];
     /* while queued: minus the die's spent_ns at the moment of queuing */
-    int64_t waited_ns[DIE_ACTIVITY__COUNT];
+    int64_t waited_ns[DIE_ACTIVITY__PLAIN];
+    /*
+     * With ScarpGeometry.part_causes, ScarpParts follow in memory:
+     * scarp_account_parts(). Other drives' flash commands fit into three lines
+     * of the processor's cache without them.
+     */
 } ScarpAccount;
 
 #endif /* SCARP_CAUSES_STATE_H */

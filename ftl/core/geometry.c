@@ -34,6 +34,7 @@ ScarpGeometry scarp_geometry(const ScarpDescription *d)
     geo.not_full_blocks = scarp_blocks_not_full(d);
     geo.slc_pages = scarp_has_slc(d) ? d->pages_per_block / d->cell_bits : 0;
     geo.static_blocks = d->slc_static_blocks;
+    geo.part_causes = scarp_has_slc(d) || d->heat_capacity_mj;
     geo.translation_shift = geo.unit_shift -
                             __builtin_ctz(SCARP_MAP_ENTRY_BYTES);
     /* all planes have equally many units, so that striping fills them evenly */

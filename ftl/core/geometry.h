@@ -42,6 +42,7 @@ typedef struct {
     uint32_t not_full_blocks; /* scarp_blocks_not_full(), of a plane */
     uint32_t slc_pages; /* pages of a block in SLC mode; 0: no SLC cache */
     uint32_t static_blocks; /* of a plane, in SLC mode for ever */
+    bool part_causes; /* causes have parts (core/cause_parts.h) */
     uint32_t unit_shift, page_shift; /* log2 of unit_bytes, units_per_page */
     ScarpDivisor by_units_per_block, by_units_per_plane, by_blocks_per_plane,
         by_planes_per_die, by_dies_per_channel, by_planes;

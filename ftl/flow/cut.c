@@ -165,6 +165,8 @@ static void count_die(const ScarpDrive *drive, uint32_t die,
 
         if (scarp_flash_kind(cmd) == SCARP_FLASH_ERASE) {
             what->erases++;
+        } else if (scarp_flash_origin(cmd) == SCARP_ORIGIN_FOLD) {
+            what->programs[SCARP_ORIGIN_GC]++;
         } else {
             what->programs[scarp_flash_origin(cmd)]++;
         }

@@ -101,7 +101,7 @@ static void collect(ScarpDrive *drive, uint32_t p, uint32_t victim,
     drive->stats.wear_runs += levelling;
     scarp_block_erased(drive, victim);
     if (drive->observer.gc_done) {
-        ScarpGcJob job = { .origin = SCARP_ORIGIN_GC, .plane = p,
+        ScarpGcJob job = { .origin = SCARP_ORIGIN_GC, .fold = fold, .plane = p,
                           .victim = victim, .moved = moved,
                           .begin_ns = scarp_time_ns(drive) };
 

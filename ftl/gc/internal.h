@@ -17,6 +17,11 @@ static inline ScarpCopy *scarp_copy_of(ScarpUnit *unit)
  * Reports to observers, such as a log, that a collection or a merge has ended.
  */
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);
+/* Returns the origin of the job as observers are told it. */
+static inline ScarpOrigin scarp_gc_origin(const ScarpGcJob *job)
+{
+    return job->fold ? SCARP_ORIGIN_FOLD : job->origin;
+}
 /*
  * Returns how many of the merge's remaining erases the pacing policy has not
  * permitted yet.

@@ -20,7 +20,7 @@ void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job)
             .begin_ns = job->begin_ns, .end_ns = scarp_time_ns(drive),
             .die = scarp_plane_die(drive, job->plane), .plane = job->plane,
             .victim_block = job->victim % drive->desc.blocks_per_plane,
-            .moved_units = job->moved, .origin = job->origin,
+            .moved_units = job->moved, .origin = scarp_gc_origin(job),
             .merge = job->kind,
         };
 
@@ -112,7 +112,7 @@ static bool read_page(ScarpDrive *drive, ScarpGcJob *job, uint32_t page)
                   drive->scheme.place->copyback && !copyback);
     cmd = scarp_flash_new(drive,
                           copyback ? SCARP_FLASH_COPYBACK : SCARP_FLASH_READ,
-                          OWNER_GC, job->origin);
+                          OWNER_GC, scarp_gc_origin(job));
     scarp_flash_set_subject(cmd, job);
     scarp_flash_set_units(cmd, units, n);
     scarp_flash_set_target(cmd, job->plane, first, n * drive->geo.unit_bytes);
@@ -143,7 +143,8 @@ static bool pad_pairs(ScarpDrive *drive, ScarpGcJob *job)
         return false;
     }
     scarp_mark(drive, copies_padded);
-    cmd = scarp_flash_new(drive, SCARP_FLASH_PROGRAM, OWNER_GC, job->origin);
+    cmd = scarp_flash_new(drive, SCARP_FLASH_PROGRAM, OWNER_GC,
+                          scarp_gc_origin(job));
     scarp_flash_set_subject(cmd, job);
     scarp_flash_set_target(cmd, job->plane, 0, drive->desc.page_bytes);
     scarp_nand_enqueue(drive, cmd);
@@ -158,7 +159,8 @@ void scarp_gc_erase(ScarpDrive *drive, ScarpGcJob *job)
     if (pad_pairs(drive, job)) {
         return;
     }
-    cmd = scarp_flash_new(drive, SCARP_FLASH_ERASE, OWNER_GC, job->origin);
+    cmd = scarp_flash_new(drive, SCARP_FLASH_ERASE, OWNER_GC,
+                          scarp_gc_origin(job));
     scarp_flash_set_subject(cmd, job);
     scarp_flash_set_target(cmd, job->plane, scarp_block_ppn(drive, job->victim),
                            0);

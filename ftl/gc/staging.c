@@ -52,8 +52,9 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t p)
 {
     uint32_t n = scarp_packer_count(packer);
     ScarpUnit *first = scarp_packer_first(packer);
-    ScarpFlashCmd *cmd = scarp_packer_emit(drive, packer, OWNER_GC,
-                                           SCARP_ORIGIN_GC);
+    ScarpFlashCmd *cmd = scarp_packer_emit(
+        drive, packer, OWNER_GC,
+        scarp_copy_of(first)->job->fold ? SCARP_ORIGIN_FOLD : SCARP_ORIGIN_GC);
 
     scarp_mark_if(drive, collected_page_padded, n < drive->geo.units_per_page);
     scarp_flash_set_subject(cmd, scarp_copy_of(first)->job);

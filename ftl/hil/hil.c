@@ -177,6 +177,9 @@ bool scarp_hil_put(ScarpDrive *drive, ScarpCmd *cmd)
     if (--cmd->units_left) {
         return false;
     }
+    if (G_UNLIKELY(cmd->split)) {
+        scarp_cmd_keep_parts(cmd);
+    }
     if (cmd->op == SCARP_OP_READ) {
         link_push(drive, STAGE_LINK_OUT, cmd);
         return false;

@@ -8,18 +8,25 @@
  */
 #include "nand/internal.h"
 
+static ScarpDieActivity gc_activity(const ScarpFlashCmd *cmd)
+{
+    bool fold = cmd->origin == SCARP_ORIGIN_FOLD;
+
+    if (cmd->kind == SCARP_FLASH_READ) {
+        return fold ? DIE_FOLD_READ : DIE_GC_READ;
+    }
+    return fold ? DIE_FOLD_PROGRAM : DIE_GC_PROGRAM;
+}
+
 ScarpDieActivity scarp_activity_of(const ScarpFlashCmd *cmd)
 {
-    bool gc = scarp_flash_is_gc(cmd);
-
-    switch (cmd->kind) {
-    case SCARP_FLASH_READ:
-        return gc ? DIE_GC_READ : DIE_HOST_READ;
-    case SCARP_FLASH_ERASE:
+    if (cmd->kind == SCARP_FLASH_ERASE) {
         return DIE_ERASE;
-    default:
-        return gc ? DIE_GC_PROGRAM : DIE_HOST_PROGRAM;
     }
+    if (scarp_flash_is_gc(cmd)) {
+        return gc_activity(cmd);
+    }
+    return cmd->kind == SCARP_FLASH_READ ? DIE_HOST_READ : DIE_HOST_PROGRAM;
 }
 
 static void set_activity(ScarpDrive *drive, ScarpDie *die,

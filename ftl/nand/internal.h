@@ -28,7 +28,7 @@ G_STATIC_ASSERT(SCARP_LANE__COUNT == SCARP_EVENTS_LANES);
  * each group, when the group gets the channel.
  */
 uint32_t scarp_timing_page(const ScarpDrive *drive, uint32_t ppn);
-int64_t scarp_array_ns(ScarpDrive *drive, const ScarpFlashCmd *group);
+int64_t scarp_array_ns(ScarpDrive *drive, ScarpFlashCmd *group);
 
 /*
  * Requests the channel for a waiter, which is a number: die * 2 is the die's

@@ -13,7 +13,9 @@ bool scarp_nand_init(ScarpDrive *drive,
     uint32_t n = drive->geo.n_dies;
 
     scarp_timing_init(drive);
-    scarp_pool_init(&nand->pool, sizeof(ScarpFlashCmd));
+    scarp_pool_init(&nand->pool, sizeof(ScarpFlashCmd) +
+                                     (drive->geo.part_causes
+                                          ? SCARP_CACHE_LINE : 0));
     nand->channel = g_new0(ScarpChannel, drive->desc.channels);
     for (uint32_t c = 0; c < drive->desc.channels; c++) {
         for (int w = 0; w < WAIT__COUNT; w++) {
@@ -23,7 +25,7 @@ bool scarp_nand_init(ScarpDrive *drive,
     nand->die = scarp_table_zeroed(n * sizeof(ScarpDie));
     nand->kicked = g_new(uint32_t, n);
     for (uint32_t i = 0; i < n; i++) {
-        scarp_clock_init(&nand->die[i].clock);
+        scarp_clock_init(&nand->die[i].clock, drive->geo.part_causes);
     }
     nand->plane = scarp_table_zeroed(drive->geo.n_planes *
                                      sizeof(ScarpNandPlane));
@@ -77,6 +79,10 @@ ScarpFlashCmd *scarp_flash_copy(ScarpDrive *drive, const ScarpFlashCmd *cmd)
     uint64_t seq = copy->seq;
 
     *copy = *cmd;
+    if (drive->geo.part_causes) {
+        *scarp_account_parts(&copy->account) =
+            *scarp_account_parts(&cmd->account);
+    }
     copy->seq = seq;
     copy->next = copy->mate = NULL;
     return copy;

@@ -33,7 +33,8 @@ static inline ScarpFlashCmd *scarp_flash_new(ScarpDrive *drive,
      * Only commands that a host command may wait for have an account of what
      * they spend their time on. Commands of GC and recovery need no account.
      */
-    scarp_account_init(&cmd->account, owner < OWNER_GC);
+    scarp_account_init(&cmd->account, owner < OWNER_GC,
+                       drive->geo.part_causes);
     cmd->kind = kind;
     cmd->owner = owner;
     cmd->origin = origin;

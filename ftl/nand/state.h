@@ -76,6 +76,10 @@ struct ScarpFlashCmd {
 } __attribute__((aligned(SCARP_CACHE_LINE)));
 
 G_STATIC_ASSERT(sizeof(ScarpFlashCmd) == 3 * SCARP_CACHE_LINE);
+/* with ScarpGeometry.part_causes, a cache line with ScarpParts follows */
+G_STATIC_ASSERT(offsetof(ScarpFlashCmd, account) + sizeof(ScarpAccount) ==
+                sizeof(ScarpFlashCmd));
+G_STATIC_ASSERT(sizeof(ScarpParts) <= SCARP_CACHE_LINE);
 
 typedef struct {
     ScarpFlashCmd *head, **tail;

@@ -145,7 +145,7 @@ static int64_t of_mode(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
  * heat. Out of line, so that other drives do not pay for it.
  */
 static int64_t __attribute__((noinline)) varying_array_ns(
-    ScarpDrive *drive, const ScarpFlashCmd *group)
+    ScarpDrive *drive, ScarpFlashCmd *group)
 {
     bool modes = drive->geo.slc_pages;
     int64_t longest = 0;
@@ -155,8 +155,11 @@ static int64_t __attribute__((noinline)) varying_array_ns(
                       modes ? of_mode(drive, cmd) : of_command(drive, cmd));
     }
     if (scarp_has_heat(drive)) {
-        longest += scarp_heat_throttle(drive, longest);
+        int64_t longer_ns = scarp_heat_throttle(drive, longest);
+
+        longest += longer_ns;
         for (; group; group = group->mate) {
+            scarp_account_throttled(&group->account, longer_ns);
             scarp_heat_add(drive, group->kind);
         }
     }
@@ -167,7 +170,7 @@ static int64_t __attribute__((noinline)) varying_array_ns(
  * The planes of a multi-plane command work at the same time, so the slowest
  * page counts.
  */
-int64_t scarp_array_ns(ScarpDrive *drive, const ScarpFlashCmd *group)
+int64_t scarp_array_ns(ScarpDrive *drive, ScarpFlashCmd *group)
 {
     int64_t longest;
 

@@ -148,7 +148,8 @@ void scarp_rebuild_read_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
          * account explains the latency of the host's read.
          */
         scarp_account_add(scarp_flash_account(rebuild->parent),
-                          scarp_flash_account(cmd));
+                          scarp_flash_account(cmd),
+                          drive->geo.part_causes);
         scarp_flash_free(drive, cmd);
         finish(drive, rebuild);
     } else {

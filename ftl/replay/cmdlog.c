@@ -37,19 +37,21 @@ typedef struct {
     guint at;
 } CmdLog;
 
-void cmdlog_write_header(FILE *file)
+void cmdlog_write_header(FILE *file, unsigned causes)
 {
     CmdLogHeader header = {
-        .row_bytes = sizeof(CmdLogRow) + 8 * SCARP_CAUSE__COUNT,
-        .causes = SCARP_CAUSE__COUNT, .version = CMDLOG_VERSION,
+        .row_bytes = sizeof(CmdLogRow) + 8 * causes,
+        .causes = causes, .version = CMDLOG_VERSION,
     };
 
     memcpy(header.magic, CMDLOG_MAGIC, sizeof(header.magic));
     fwrite(&header, sizeof(header), 1, file);
 }
 
-void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order)
+void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order,
+                  unsigned causes)
 {
+    int64_t cause_ns[SCARP_CAUSE__ALL];
     CmdLogRow row = {
         cmd->submit_ns, cmd->complete_ns, cmd->offset_bytes, cmd->length_bytes,
         cmd->op, cmd->status, cmd->stream, cmd->nsid,
@@ -63,8 +65,9 @@ void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order)
             ? 0 : MAX(cmd->deadline_ns - cmd->submit_ns, 1),
     };
 
+    scarp_cmd_causes(cmd, cause_ns);
     fwrite(&row, sizeof(row), 1, file);
-    fwrite(cmd->cause_ns, sizeof(cmd->cause_ns), 1, file);
+    fwrite(cause_ns, sizeof(*cause_ns), causes, file);
 }
 
 void gclog_write_header(FILE *file)

@@ -48,8 +48,10 @@ typedef struct {
 #define GCLOG_MAGIC "SCARPGC1"
 #define GCLOG_VERSION 0
 
-void cmdlog_write_header(FILE *file);
-void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order);
+/* `causes` is scarp_drive_causes() of the drive whose commands are written. */
+void cmdlog_write_header(FILE *file, unsigned causes);
+void cmdlog_write(FILE *file, const ScarpCmd *cmd, uint32_t order,
+                  unsigned causes);
 
 void gclog_write_header(FILE *file);
 void gclog_write(FILE *file, const ScarpGcRun *run);

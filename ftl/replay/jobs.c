@@ -130,7 +130,8 @@ static void reap(Jobs *r)
         r->result->measured++;
         r->result->measured_bytes += cmd->length_bytes;
         if (r->o->rows) {
-            cmdlog_write(r->o->rows, cmd, slot->number);
+            cmdlog_write(r->o->rows, cmd, slot->number,
+                         scarp_drive_causes(r->drive));
         }
         g_ptr_array_add(r->idle, slot);
     }
@@ -207,7 +208,7 @@ bool jobs_run(ScarpDrive *drive, Job *jobs, uint32_t n_jobs,
     result->first_ns = result->begin_ns = r.origin_ns;
     scarp_stats_reset(drive);
     if (options->rows) {
-        cmdlog_write_header(options->rows);
+        cmdlog_write_header(options->rows, scarp_drive_causes(drive));
     }
     if (options->lines) {
         linelog_write_header(options->lines);

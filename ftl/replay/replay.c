@@ -219,7 +219,8 @@ static bool reap(Replay *r, GError **error)
             r->result->measured_bytes += cmd->length_bytes;
         }
         if (r->o->rows) {
-            cmdlog_write(r->o->rows, cmd, slot->number);
+            cmdlog_write(r->o->rows, cmd, slot->number,
+                         scarp_drive_causes(r->drive));
         }
         if (r->served) {
             flashlog_end(r->served, cmd);
@@ -405,7 +406,7 @@ static void begin_logs(Replay *r)
     ScarpObserver observer = { .opaque = r };
 
     if (r->o->rows) {
-        cmdlog_write_header(r->o->rows);
+        cmdlog_write_header(r->o->rows, scarp_drive_causes(r->drive));
     }
     if (r->o->lines) {
         linelog_write_header(r->o->lines);

@@ -18,11 +18,11 @@ enum {
 
 typedef struct {
     uint64_t n;
-    uint64_t cause_ns[SCARP_CAUSE__COUNT];
+    ScarpCauseSums sums;
 } Bucket;
 
 /*
- * Histograms of the reads, or of the writes. A record has 207 KiB, but only the
+ * Histograms of the reads, or of the writes. A record has 230 KiB, but only the
  * buckets into which latencies fall are ever touched, and the system gives
  * memory only for these.
  */
@@ -58,7 +58,7 @@ void scarp_latency_clear(ScarpDrive *drive)
     }
 }
 
-uint64_t *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd)
+ScarpCauseSums *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd)
 {
     ScarpLatency *latency = drive->stat.latency[cmd->op];
     uint64_t ns = cmd->complete_ns - cmd->submit_ns;
@@ -67,7 +67,7 @@ uint64_t *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd)
     latency->n++;
     latency->count[scarp_bucket_of(ns, FINE_BITS)]++;
     bucket->n++;
-    return bucket->cause_ns;
+    return &bucket->sums;
 }
 
 uint64_t scarp_latency_count(const ScarpDrive *drive, ScarpOp op)
@@ -107,25 +107,54 @@ uint64_t scarp_latency_ns(const ScarpDrive *drive, ScarpOp op,
     return ranked_ns(drive, op, MIN(n, MAX(share(n, permillion), 1)));
 }
 
-void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
-                        uint32_t permillion, ScarpTail *tail)
+/*
+ * Sets *tail as scarp_latency_tail() does, and *parts to the parts of its
+ * causes.
+ */
+static void tail_of(const ScarpDrive *drive, ScarpOp op, uint32_t permillion,
+                    ScarpTail *tail, ScarpParts *parts)
 {
     const ScarpLatency *latency = latency_of(drive, op);
     uint64_t left = share(latency->n, permillion);
 
     memset(tail, 0, sizeof(*tail));
+    memset(parts, 0, sizeof(*parts));
     tail->n = left;
     tail->at_least_ns = ranked_ns(drive, op, left ? latency->n - left + 1 : 0);
     for (uint32_t i = WIDE; left && i-- > 0;) {
         const Bucket *bucket = &latency->bucket[i];
+        const ScarpCauseSums *sums = &bucket->sums;
         uint64_t part = MIN(left, bucket->n);
 
         for (int c = 0; part && c < SCARP_CAUSE__COUNT; c++) {
-            tail->cause_ns[c] += (unsigned __int128)bucket->cause_ns[c] *
-                                 part / bucket->n;
+            tail->cause_ns[c] += (unsigned __int128)sums->cause_ns[c] * part /
+                                 bucket->n;
+        }
+        for (int c = 0; part && c < PART__COUNT; c++) {
+            parts->ns[c] += (unsigned __int128)sums->parts.ns[c] * part /
+                            bucket->n;
         }
         left -= part;
     }
+}
+
+void scarp_latency_tail(const ScarpDrive *drive, ScarpOp op,
+                        uint32_t permillion, ScarpTail *tail)
+{
+    ScarpParts parts;
+
+    tail_of(drive, op, permillion, tail, &parts);
+}
+
+void scarp_latency_tail_causes(const ScarpDrive *drive, ScarpOp op,
+                               uint32_t permillion,
+                               uint64_t cause_ns[SCARP_CAUSE__ALL])
+{
+    ScarpTail tail;
+    ScarpParts parts;
+
+    tail_of(drive, op, permillion, &tail, &parts);
+    scarp_take_parts_out(cause_ns, tail.cause_ns, &parts);
 }
 
 /* ---- JSON and the log page ---------------------------------------------- */
@@ -146,19 +175,21 @@ G_STATIC_ASSERT(G_N_ELEMENTS(tail_names) == SCARP_LATENCY_TAIL_COUNT);
 static void tail_json(const ScarpDrive *drive, ScarpOp op, int i,
                       GString *json)
 {
+    uint64_t cause_ns[SCARP_CAUSE__ALL];
     const char *comma = "";
+    ScarpParts parts;
     ScarpTail tail;
 
-    scarp_latency_tail(drive, op, tails[i], &tail);
+    tail_of(drive, op, tails[i], &tail, &parts);
+    scarp_take_parts_out(cause_ns, tail.cause_ns, &parts);
     g_string_append_printf(json, ", \"%s\": {\"n\": %" G_GUINT64_FORMAT
                            ", \"at_least_ns\": %" G_GUINT64_FORMAT
                            ", \"cause_ns\": {", tail_names[i], tail.n,
                            tail.at_least_ns);
-    for (int c = 0; c < SCARP_CAUSE__COUNT; c++) {
-        if (tail.cause_ns[c]) {
+    for (int c = 0; c < SCARP_CAUSE__ALL; c++) {
+        if (cause_ns[c]) {
             g_string_append_printf(json, "%s\"%s\": %" G_GUINT64_FORMAT,
-                                   comma, scarp_cause_name(c),
-                                   tail.cause_ns[c]);
+                                   comma, scarp_cause_name(c), cause_ns[c]);
             comma = ", ";
         }
     }

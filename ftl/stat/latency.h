@@ -7,7 +7,7 @@
 #ifndef SCARP_LATENCY_H
 #define SCARP_LATENCY_H
 
-#include "scarp.h"
+#include "core/cause_parts.h"
 
 typedef struct ScarpLatency ScarpLatency;
 
@@ -24,12 +24,17 @@ enum {
  */
 void scarp_latency_init(ScarpDrive *drive);
 void scarp_latency_clear(ScarpDrive *drive);
+/* Sums over the commands of a bucket, to which the caller adds a command's. */
+typedef struct {
+    uint64_t cause_ns[SCARP_CAUSE__COUNT];
+    ScarpParts parts; /* parts of cause_ns[] */
+} ScarpCauseSums;
+
 /*
- * Counts a completed read or write in the histograms. Returns the time sums in
- * ns, [SCARP_CAUSE__COUNT], of the bucket for the command's latency. The caller
- * adds the time that the command spent on each cause.
+ * Counts a completed read or write in the histograms. Returns the sums of the
+ * bucket for the command's latency.
  */
-uint64_t *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd);
+ScarpCauseSums *scarp_latency_add(ScarpDrive *drive, const ScarpCmd *cmd);
 /*
  * Write all quantiles and tails of the latencies: as JSON for
  * scarp_stats_json(), and as words for scarp_stats_log_page().

@@ -14,6 +14,7 @@ typedef struct {
     ScarpLatency *latency[SCARP_LATENCY_OPS]; /* reads, writes */
     uint64_t first_counted_seq; /* older commands began before the last reset */
     int64_t counted_from_ns;    /* time of the last reset */
+    ScarpParts parts; /* parts of ScarpStats.cause_ns[] */
 } ScarpStat;
 
 #endif /* SCARP_STAT_STATE_H */

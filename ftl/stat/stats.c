@@ -15,6 +15,10 @@ static const char *const cause_names[SCARP_CAUSE__COUNT] = {
     "die_erase", "die_gc_held", "no_space", "channel", "array", "transfer",
     "rmw", "mapping", "suspended", "die_suspend",
 };
+/* The causes from SCARP_CAUSE__COUNT on, of drives with part_causes. */
+static const char *const part_names[PART__COUNT] = {
+    "die_fold_read", "die_fold_program", "throttled",
+};
 
 static const ScarpStatField fields[] = {
     { "cmds_accepted", "commands", "commands taken from the host" },
@@ -119,7 +123,21 @@ G_STATIC_ASSERT(G_N_ELEMENTS(fields) == SCARP_STAT_COUNT);
 
 const char *scarp_cause_name(ScarpCause cause)
 {
-    return cause_names[cause];
+    return cause < SCARP_CAUSE__COUNT
+               ? cause_names[cause] : part_names[cause - SCARP_CAUSE__COUNT];
+}
+
+unsigned scarp_drive_causes(const ScarpDrive *drive)
+{
+    return drive->geo.part_causes ? SCARP_CAUSE__ALL : SCARP_CAUSE__COUNT;
+}
+
+void scarp_cmd_causes(const ScarpCmd *cmd, int64_t cause_ns[SCARP_CAUSE__ALL])
+{
+    ScarpParts parts = scarp_cmd_parts(cmd);
+
+    scarp_take_parts_out((uint64_t *)cause_ns,
+                         (const uint64_t *)cmd->cause_ns, &parts);
 }
 
 const ScarpStatField *scarp_stat_field(unsigned index)
@@ -174,6 +192,7 @@ void scarp_stats_reset(ScarpDrive *drive)
     uint64_t map_ram_bytes = drive->stats.map_ram_bytes;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
+    memset(&drive->stat.parts, 0, sizeof(drive->stat.parts));
     slc_reset(drive);
     drive->stats.map_ram_bytes = map_ram_bytes;
     drive->stats.cmds_accepted = outstanding;
@@ -191,6 +210,7 @@ void scarp_stat_forget(ScarpDrive *drive)
     uint64_t map_ram_bytes = drive->stats.map_ram_bytes;
 
     memset(&drive->stats, 0, sizeof(drive->stats));
+    memset(&drive->stat.parts, 0, sizeof(drive->stat.parts));
     slc_reset(drive);
     drive->stats.bad_blocks = bad_blocks;
     drive->stats.map_ram_bytes = map_ram_bytes;
@@ -223,8 +243,23 @@ void scarp_stat_clear(ScarpDrive *drive)
 
 /* ---- Commands that have completed --------------------------------------- */
 
-static void add_causes(const ScarpCmd *cmd, uint64_t *all, uint64_t *bucket)
+/* Adds the command's parts of causes to all sums of the drive. */
+static void __attribute__((noinline)) add_parts(ScarpDrive *drive,
+                                                const ScarpCmd *cmd,
+                                                ScarpParts *bucket)
 {
+    ScarpParts parts = scarp_cmd_parts(cmd);
+
+    for (int i = 0; i < PART__COUNT; i++) {
+        drive->stat.parts.ns[i] += parts.ns[i];
+        bucket->ns[i] += parts.ns[i];
+    }
+}
+
+static void add_causes(ScarpDrive *drive, const ScarpCmd *cmd,
+                       ScarpCauseSums *sums)
+{
+    uint64_t *all = drive->stats.cause_ns, *bucket = sums->cause_ns;
     /*
      * volatile keeps the compiler from loading two values with one instruction.
      * Such a load would stall if the second value has just been written,
@@ -238,6 +273,9 @@ static void add_causes(const ScarpCmd *cmd, uint64_t *all, uint64_t *bucket)
 
         all[i] += ns;
         bucket[i] += ns;
+    }
+    if (G_UNLIKELY(cmd->split)) {
+        add_parts(drive, cmd, &sums->parts);
     }
 }
 
@@ -276,19 +314,50 @@ void scarp_stat_completed(ScarpDrive *drive, const ScarpCmd *cmd)
     if (cmd->op == SCARP_OP_READ) {
         stats->read_latency_sum_ns += latency;
         stats->read_latency_max_ns = MAX(stats->read_latency_max_ns, latency);
-        add_causes(cmd, stats->cause_ns, scarp_latency_add(drive, cmd));
+        add_causes(drive, cmd, scarp_latency_add(drive, cmd));
     } else if (cmd->op == SCARP_OP_WRITE) {
         stats->write_latency_sum_ns += latency;
         stats->write_latency_max_ns = MAX(stats->write_latency_max_ns, latency);
-        add_causes(cmd, stats->cause_ns, scarp_latency_add(drive, cmd));
+        add_causes(drive, cmd, scarp_latency_add(drive, cmd));
     } else {
-        uint64_t no_bucket[SCARP_CAUSE__COUNT] = { 0 };
+        ScarpCauseSums no_bucket = { .parts = { { 0 } } };
 
-        add_causes(cmd, stats->cause_ns, no_bucket);
+        add_causes(drive, cmd, &no_bucket);
     }
 }
 
 /* ---- JSON and the log page ---------------------------------------------- */
+
+/*
+ * Adds the counters of ScarpStats. The causes are those of scarp_cmd_causes():
+ * parts are taken out.
+ */
+static void fields_json(const ScarpDrive *drive, GString *json)
+{
+    uint64_t cause_ns[SCARP_CAUSE__ALL];
+    uint64_t value[SCARP_STAT_COUNT];
+
+    memcpy(value, &drive->stats, sizeof(value));
+    scarp_take_parts_out(cause_ns, drive->stats.cause_ns, &drive->stat.parts);
+    memcpy((char *)value + offsetof(ScarpStats, cause_ns), cause_ns,
+           sizeof(drive->stats.cause_ns));
+    for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
+        g_string_append_printf(json, ", \"%s\": %" G_GUINT64_FORMAT,
+                               fields[i].name, value[i]);
+    }
+}
+
+static void parts_json(const ScarpDrive *drive, GString *json)
+{
+    for (unsigned i = 0; i < PART__COUNT; i++) {
+        if (i == PART_THROTTLED ? scarp_has_heat(drive)
+                                : drive->geo.slc_pages != 0) {
+            g_string_append_printf(json, ", \"cause_%s_ns\": %"
+                                   G_GINT64_FORMAT, part_names[i],
+                                   drive->stat.parts.ns[i]);
+        }
+    }
+}
 
 static void slc_json(const ScarpDrive *drive, GString *json)
 {
@@ -307,7 +376,6 @@ static void slc_json(const ScarpDrive *drive, GString *json)
 char *scarp_stats_json(const ScarpDrive *drive)
 {
     const ScarpStats *s = &drive->stats;
-    const uint64_t *value = (const uint64_t *)s;
     GString *json = g_string_new("{\"schema\": \"scarp-stats-1\"");
     uint64_t host = s->host_page_programs;
 
@@ -322,14 +390,12 @@ char *scarp_stats_json(const ScarpDrive *drive)
                            scarp_geometry_units(&drive->geo) *
                                drive->geo.unit_bytes,
                            host ? programmed_pages(s) * 1000 / host : 0);
-    for (unsigned i = 0; i < SCARP_STAT_COUNT; i++) {
-        g_string_append_printf(json, ", \"%s\": %" G_GUINT64_FORMAT,
-                               fields[i].name, value[i]);
-    }
+    fields_json(drive, json);
     if (drive->geo.slc_pages) {
         slc_json(drive, json);
     }
     scarp_heat_json(drive, json);
+    parts_json(drive, json);
     scarp_latency_json(drive, json);
     g_string_append_c(json, '}');
     return g_string_free(json, false);

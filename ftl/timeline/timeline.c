@@ -94,10 +94,10 @@ static const char *const categories[] = { "host", "flash", "gc" };
  */
 enum {
     N_KINDS = 4, NAME_CMD = 32, NAME_GC = 48, NAME_PREMIGRATE, NAME_MERGE,
-    NAME_GRANTED = 64,
+    NAME_FOLD = 60, NAME_GRANTED = 64,
 };
 static const char *const origins[] = { "host", "GC", "mapping",
-                                       "pre-migration", "parity" };
+                                       "pre-migration", "parity", "fold" };
 static const char *const kinds[N_KINDS] = { "read", "program", "erase",
                                             "copyback" };
 static const char *const ops[SCARP_OP__COUNT] = {
@@ -197,10 +197,13 @@ static void intern(ScarpTimeline *t, unsigned field, uint64_t iid,
 
 static void intern_names(ScarpTimeline *t)
 {
+    bool folds = t->drive->geo.slc_pages;
+    unsigned n_origins = folds ? G_N_ELEMENTS(origins) : SCARP_ORIGIN_FOLD;
+
     for (unsigned i = 0; i < G_N_ELEMENTS(categories); i++) {
         intern(t, INTERNED_CATEGORIES, i + 1, categories[i]);
     }
-    for (unsigned i = 0; i < G_N_ELEMENTS(origins) * N_KINDS; i++) {
+    for (unsigned i = 0; i < n_origins * N_KINDS; i++) {
         g_autofree char *name = g_strdup_printf("%s %s", origins[i / N_KINDS],
                                                 kinds[i % N_KINDS]);
 
@@ -211,6 +214,9 @@ static void intern_names(ScarpTimeline *t)
     }
     intern(t, INTERNED_EVENT_NAMES, NAME_GC, "GC");
     intern(t, INTERNED_EVENT_NAMES, NAME_PREMIGRATE, "pre-migration");
+    if (folds) {
+        intern(t, INTERNED_EVENT_NAMES, NAME_FOLD, "fold");
+    }
     for (unsigned i = SCARP_MERGE_SWITCH;
          scarp_map_can(t->drive, MAP_MERGES) && i < G_N_ELEMENTS(merges);
          i++) {
@@ -219,7 +225,7 @@ static void intern_names(ScarpTimeline *t)
     for (unsigned i = 0; i < G_N_ELEMENTS(args); i++) {
         intern(t, INTERNED_ANNOTATION_NAMES, i + 1, args[i]);
     }
-    for (unsigned i = 0; i < SCARP_CAUSE__COUNT; i++) {
+    for (unsigned i = 0; i < scarp_drive_causes(t->drive); i++) {
         g_autofree char *name = g_strdup_printf("%s_ns", scarp_cause_name(i));
 
         intern(t, INTERNED_ANNOTATION_NAMES, ARG_CAUSE + i, name);
@@ -385,6 +391,7 @@ static uint32_t take_lane(ScarpTimeline *t, const ScarpCmd *cmd)
 static void cmd_done(void *opaque, const ScarpCmd *cmd)
 {
     ScarpTimeline *t = opaque;
+    int64_t cause_ns[SCARP_CAUSE__ALL];
     uint64_t uuid;
 
     if (!wanted(t, cmd->submit_ns)) {
@@ -396,9 +403,10 @@ static void cmd_done(void *opaque, const ScarpCmd *cmd)
     arg(t, ARG_LENGTH, cmd->length_bytes);
     arg(t, ARG_STREAM, cmd->stream);
     arg(t, ARG_NSID, cmd->nsid);
-    for (unsigned i = 0; i < SCARP_CAUSE__COUNT; i++) {
-        if (cmd->cause_ns[i]) {
-            arg(t, ARG_CAUSE + i, cmd->cause_ns[i]);
+    scarp_cmd_causes(cmd, cause_ns);
+    for (unsigned i = 0; i < SCARP_CAUSE__ALL; i++) {
+        if (cause_ns[i]) {
+            arg(t, ARG_CAUSE + i, cause_ns[i]);
         }
     }
     slice(t, uuid, cmd->submit_ns, cmd->complete_ns, CATEGORY_HOST,
@@ -443,7 +451,8 @@ static void gc_done(void *opaque, const ScarpGcRun *run)
     arg(t, ARG_MOVED, run->moved_units);
     slice(t, uuid, run->begin_ns, run->end_ns, CATEGORY_GC,
           run->merge ? NAME_MERGE + run->merge
-          : run->origin == SCARP_ORIGIN_PREMIGRATE ? NAME_PREMIGRATE : NAME_GC);
+          : run->origin == SCARP_ORIGIN_PREMIGRATE ? NAME_PREMIGRATE
+          : run->origin == SCARP_ORIGIN_FOLD ? NAME_FOLD : NAME_GC);
 }
 
 /*

@@ -115,7 +115,8 @@ static void ended(void *opaque, const ScarpCmd *cmd, guint row)
     compare(b, cmd, row);
     if (b->cmd_log) {
         cmdlog_write(b->cmd_log, cmd,
-                     rerun_row(b->run->record, row)->cmd.order);
+                     rerun_row(b->run->record, row)->cmd.order,
+                     scarp_drive_causes(b->run->drive));
     }
     if (!counts(b, row)) {
         return;
@@ -223,7 +224,7 @@ static void open_files(Branch *b, const WhyBranch *branch, const WhyHow *how,
         b->gc_log = open_log(how, b, branch, number, "gc", fault);
     }
     if (b->cmd_log && b->gc_log) {
-        cmdlog_write_header(b->cmd_log);
+        cmdlog_write_header(b->cmd_log, scarp_drive_causes(b->run->drive));
         gclog_write_header(b->gc_log);
     }
     if (how->trace && !*fault) {

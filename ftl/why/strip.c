@@ -8,11 +8,12 @@
 /* Work of a die's cells. names[] has the names of the output. */
 typedef enum {
     WORK_HOST_READ, WORK_HOST_PROGRAM, WORK_GC_READ, WORK_GC_PROGRAM,
-    WORK_ERASE, WORK_OTHER, WORK__COUNT
+    WORK_FOLD_READ, WORK_FOLD_PROGRAM, WORK_ERASE, WORK_OTHER, WORK__COUNT
 } Work;
 
 static const char *const names[WORK__COUNT] = {
-    "host_read", "host_program", "gc_read", "gc_program", "erase", "other",
+    "host_read", "host_program", "gc_read", "gc_program",
+    "fold_read", "fold_program", "erase", "other",
 };
 
 typedef struct {
@@ -32,6 +33,10 @@ static Work work_of(const ScarpFlashOp *op)
 
     if (op->kind == SCARP_FLASH_ERASE) {
         return WORK_ERASE;
+    }
+    if (op->origin == SCARP_ORIGIN_FOLD) {
+        return op->kind == SCARP_FLASH_READ ? WORK_FOLD_READ
+                                            : WORK_FOLD_PROGRAM;
     }
     if (!host && op->origin != SCARP_ORIGIN_GC &&
         op->origin != SCARP_ORIGIN_PREMIGRATE) {

@@ -84,6 +84,14 @@ class Small(unittest.TestCase):
             delta=SLC_PAGES * PLANES,
         )
 
+    def test_pause_beyond(self) -> None:
+        """One line that names the option and the last byte that is allowed; nothing is printed."""
+        command = [str(ROOT / "scripts" / "scarp"), "fill", "demo", "--json", "--pause", "60@1TB"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        said = r"scarp: error: --pause=60@1000000000000: is beyond .*; must be below \d+\n"
+        self.assertRegex(done.stderr, rf"\A{said}\Z")
+
     def test_overwrite(self) -> None:
         found = filled("like-sn580", "--overwrite", keys=SMALL)["filled"]
         self.assertEqual(found["passes"], 2)
@@ -92,7 +100,7 @@ class Small(unittest.TestCase):
 
     def test_schemes(self) -> None:
         """Reads while dynamic blocks are folded: each scheme another tail; ideal waits for none."""
-        tails, waits = {}, {}
+        tails, waits, folds = {}, {}, {}
         for scheme in ("baseline", "pgc", "ideal"):
             command = [str(ensure_replay()), "--quiet", "-d", str(DEVICES / "like-sn580.ini")]
             command += ["-s", scheme, "--age", "400", "--age-overwrite", "0", "--seed", "1"]
@@ -106,10 +114,12 @@ class Small(unittest.TestCase):
             tails[scheme] = stats["read_latency"]["p99_9_ns"]
             waits[scheme] = sum(
                 stats[f"cause_{cause}_ns"]
-                for cause in ("die_gc_read", "die_gc_program", "die_erase", "no_space")
+                for cause in (*FOLDS, "die_gc_read", "die_gc_program", "die_erase", "no_space")
             )
+            folds[scheme] = sum(stats[f"cause_{cause}_ns"] for cause in FOLDS)
         self.assertEqual(waits["ideal"], 0)
-        self.assertGreater(waits["pgc"], 0)
+        self.assertGreater(folds["pgc"], 0)
+        self.assertGreater(folds["baseline"], folds["pgc"])
         self.assertGreater(waits["baseline"], waits["pgc"])
         self.assertGreater(tails["pgc"], 2 * tails["ideal"])
         self.assertGreater(tails["baseline"], 2 * tails["pgc"])
@@ -117,6 +127,7 @@ class Small(unittest.TestCase):
         self.assertLess(tails["ideal"], PROGRAM_NS + SLC_PROGRAM_NS)
 
 
+FOLDS = ("die_fold_read", "die_fold_program")
 # Four dies of one plane, with fewer blocks, whose erases take as long as those of large ones.
 FOLDING = {
     "geometry.channels": 2,

@@ -161,7 +161,7 @@ static void keep_row(Run *r, const ScarpCmd *cmd)
     row->drive = r->drives;
     row->submit_ns = cmd->submit_ns;
     row->latency_ns = cmd->complete_ns - cmd->submit_ns;
-    memcpy(row->cause_ns, cmd->cause_ns, sizeof(row->cause_ns));
+    scarp_cmd_causes(cmd, row->cause_ns);
 }
 
 /* The number of the command that wrote each sector. */

@@ -21,14 +21,15 @@ bool fail(GError **error, const char *format, ...)
 bool laws_command(const ScarpCmd *cmd, int64_t submit_ns, int64_t last_ns,
                   int64_t now_ns, GError **error)
 {
-    int64_t sum = 0;
+    int64_t cause_ns[SCARP_CAUSE__ALL], sum = 0;
 
-    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
-        if (cmd->cause_ns[i] < 0) {
+    scarp_cmd_causes(cmd, cause_ns);
+    for (int i = 0; i < SCARP_CAUSE__ALL; i++) {
+        if (cause_ns[i] < 0) {
             return fail(error, "cause %s of a command is %" G_GINT64_FORMAT
-                        " ns", scarp_cause_name(i), cmd->cause_ns[i]);
+                        " ns", scarp_cause_name(i), cause_ns[i]);
         }
-        sum += cmd->cause_ns[i];
+        sum += cause_ns[i];
     }
     if (cmd->submit_ns != submit_ns) {
         return fail(error, "a command's submission has moved");

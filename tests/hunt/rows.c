@@ -32,7 +32,7 @@ bool rows_same(const GArray *is, const GArray *should, uint32_t first,
                         a->submit_ns, a->latency_ns, b ? b->submit_ns * k : -1,
                         b ? b->latency_ns * k : -1);
         }
-        for (int c = 0; c < SCARP_CAUSE__COUNT; c++) {
+        for (int c = 0; c < SCARP_CAUSE__ALL; c++) {
             if (a->cause_ns[c] != b->cause_ns[c] * k) {
                 return fail(error, "%s: command %u has %" G_GINT64_FORMAT
                             " ns of %s, should be %" G_GINT64_FORMAT, what, i,

@@ -13,7 +13,7 @@ typedef struct {
     uint32_t drive; /* the first one, or one that was loaded later */
     bool lost; /* it was under way when the power failed */
     int64_t submit_ns, latency_ns; /* < 0: it has not ended */
-    int64_t cause_ns[SCARP_CAUSE__COUNT];
+    int64_t cause_ns[SCARP_CAUSE__ALL];
 } Row;
 
 /*

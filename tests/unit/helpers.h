@@ -143,15 +143,25 @@ static inline ScarpCmd write_page(uint64_t page)
 
 static inline int64_t latency(const ScarpCmd *cmd)
 {
-    int64_t sum = 0;
+    int64_t cause_ns[SCARP_CAUSE__ALL], sum = 0;
 
-    for (int i = 0; i < SCARP_CAUSE__COUNT; i++) {
-        g_assert_cmpint(cmd->cause_ns[i], >=, 0);
-        sum += cmd->cause_ns[i];
+    scarp_cmd_causes(cmd, cause_ns);
+    for (int i = 0; i < SCARP_CAUSE__ALL; i++) {
+        g_assert_cmpint(cause_ns[i], >=, 0);
+        sum += cause_ns[i];
     }
     g_assert_cmpint(sum, ==, cmd->complete_ns - cmd->submit_ns);
     g_assert_cmpint(cmd->status, ==, SCARP_STATUS_OK);
     return sum;
+}
+
+/* How long a command waited for a cause below SCARP_CAUSE__ALL. */
+static inline int64_t cause_of(const ScarpCmd *cmd, ScarpCause cause)
+{
+    int64_t cause_ns[SCARP_CAUSE__ALL];
+
+    scarp_cmd_causes(cmd, cause_ns);
+    return cause_ns[cause];
 }
 
 /* To the end of what the drive does by itself; commands are left to reap. */

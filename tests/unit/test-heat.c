@@ -168,11 +168,15 @@ static void test_latency(void)
         cmd = read_page(0);
         if (rig_do(rig, &cmd) == FAST_NS) {
             fast++;
-            g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_ARRAY], ==, SENSE);
+            g_assert_cmpint(cause_of(&cmd, SCARP_CAUSE_ARRAY), ==, SENSE);
+            g_assert_cmpint(cause_of(&cmd, SCARP_CAUSE_THROTTLED), ==, 0);
         } else {
             slow++;
             g_assert_cmpint(latency(&cmd), ==, SLOW_NS);
             g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_ARRAY], ==, 10 * SENSE);
+            g_assert_cmpint(cause_of(&cmd, SCARP_CAUSE_ARRAY), ==, SENSE);
+            g_assert_cmpint(cause_of(&cmd, SCARP_CAUSE_THROTTLED), ==,
+                            9 * SENSE);
         }
         g_assert_cmpuint(heat_now(rig).throttled_ns, ==, slow * 9 * SENSE);
     }

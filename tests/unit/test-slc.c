@@ -105,6 +105,11 @@ static unsigned writes_fast(Rig *rig, uint64_t page, int64_t first_wait_ns)
     }
 }
 
+static void wait_for(Rig *rig, int64_t ns)
+{
+    scarp_run(rig->drive, scarp_now_ns(rig->drive) + ns);
+}
+
 /* ---- The first cliff ---------------------------------------------------- */
 
 /* Sequential writes go into the cache, and then past it. */
@@ -251,21 +256,127 @@ static void test_fold_static(void)
     rig_free(rig);
 }
 
-/* The waits of a write are in its causes, as behind any collection. */
+/* ---- Causes ------------------------------------------------------------- */
+
+/*
+ * A write's waits for a fold are in its causes. cause_ns[] counts them as those
+ * of any collection, as programs of before the SLC cache expect.
+ */
 static void test_fold_causes(void)
 {
     Rig *rig = rig_new("baseline", NULL, TLC FOLD ",slc.static_blocks=1");
     ScarpCmd cmd = write_page(8);
+    int64_t read_ns = 8 * (CMD + SLC_TR + BUS), program_ns = 8 * PROGRAM_NS;
+    uint64_t slowest[SCARP_CAUSE__ALL];
+    ScarpTail tail;
 
+    g_assert_cmpuint(scarp_drive_causes(rig->drive), ==, SCARP_CAUSE__ALL);
     rig_fill(rig, 0, 8);
     rig_do(rig, &cmd);
-    g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_DIE_GC_READ], ==,
-                    8 * (CMD + SLC_TR + BUS));
-    g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_DIE_GC_PROGRAM], ==,
-                    8 * PROGRAM_NS);
-    g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_DIE_ERASE], ==, SLC_ERASE_NS);
+    g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_DIE_GC_READ], ==, read_ns);
+    g_assert_cmpint(cmd.cause_ns[SCARP_CAUSE_DIE_GC_PROGRAM], ==, program_ns);
+    g_assert_cmpint(cause_of(&cmd, SCARP_CAUSE_DIE_GC_READ), ==, 0);
+    g_assert_cmpint(cause_of(&cmd, SCARP_CAUSE_DIE_GC_PROGRAM), ==, 0);
+    g_assert_cmpint(cause_of(&cmd, SCARP_CAUSE_DIE_FOLD_READ), ==, read_ns);
+    g_assert_cmpint(cause_of(&cmd, SCARP_CAUSE_DIE_FOLD_PROGRAM), ==,
+                    program_ns);
+    g_assert_cmpint(cause_of(&cmd, SCARP_CAUSE_DIE_ERASE), ==, SLC_ERASE_NS);
+    g_assert_cmpint(cause_of(&cmd, SCARP_CAUSE_THROTTLED), ==, 0);
+    scarp_latency_tail(rig->drive, SCARP_OP_WRITE, 1, &tail);
+    scarp_latency_tail_causes(rig->drive, SCARP_OP_WRITE, 1, slowest);
+    g_assert_cmpuint(tail.n, ==, 1);
+    g_assert_cmpuint(tail.cause_ns[SCARP_CAUSE_DIE_GC_READ], ==, read_ns);
+    g_assert_cmpuint(slowest[SCARP_CAUSE_DIE_GC_READ], ==, 0);
+    g_assert_cmpuint(slowest[SCARP_CAUSE_DIE_FOLD_READ], ==, read_ns);
+    g_assert_cmpuint(slowest[SCARP_CAUSE_DIE_FOLD_PROGRAM], ==, program_ns);
     rig_free(rig);
 }
+
+/*
+ * A read comes to the die into_ns after an idle fold has begun to move its
+ * third page. With `pgc` it waits only for the fold's present flash command.
+ */
+static void read_behind_fold(int64_t into_ns, int64_t read_ns,
+                             int64_t program_ns)
+{
+    Rig *rig = rig_new("pgc", NULL, TLC IDLE);
+    ScarpCmd read = read_page(79);
+    int64_t idle_from_ns;
+
+    g_assert_cmpuint(writes_fast(rig, 0, 0), ==, 80);
+    idle_from_ns = scarp_now_ns(rig->drive);
+    wait_for(rig, IDLE_US * 1000 + 2 * MOVE_NS);
+    scarp_submit(rig->drive, &read, idle_from_ns + IDLE_US * 1000 +
+                                        2 * MOVE_NS + into_ns - FW);
+    rig_drain(rig);
+    g_assert_cmpint(cause_of(&read, SCARP_CAUSE_DIE_FOLD_READ), ==, read_ns);
+    g_assert_cmpint(cause_of(&read, SCARP_CAUSE_DIE_FOLD_PROGRAM), ==,
+                    program_ns);
+    g_assert_cmpint(cause_of(&read, SCARP_CAUSE_DIE_GC_READ), ==, 0);
+    g_assert_cmpint(cause_of(&read, SCARP_CAUSE_DIE_GC_PROGRAM), ==, 0);
+    g_assert_cmpint(latency(&read), ==, read_ns + program_ns + SLC_READ);
+    g_assert_cmpuint(rig_stats(rig)->cause_ns[SCARP_CAUSE_DIE_GC_READ], ==,
+                     read_ns);
+    rig_free(rig);
+}
+
+static void test_read_behind_fold_read(void)
+{
+    read_behind_fold(FW, CMD + SLC_TR + BUS - FW, 0);
+}
+
+static void test_read_behind_fold_program(void)
+{
+    int64_t read_ns = CMD + SLC_TR + BUS;
+
+    read_behind_fold(read_ns + 1000, 0, PROGRAM_NS - 1000);
+}
+
+/* Behind a collection of real blocks, a drive with a cache says die_gc_*. */
+static void test_causes_of_collections(void)
+{
+    Rig *rig = rig_new("baseline", NULL, TLC ",slc.static_blocks=1,"
+                       "slc.keep_blocks=1,slc.fold_idle_us=1");
+    const ScarpStats *stats = rig_stats(rig);
+    uint64_t units = scarp_drive_logical_bytes(rig->drive) / PAGE;
+    g_autoptr(GRand) rand = g_rand_new_with_seed(1);
+    g_autofree char *json = NULL;
+
+    while (!stats->cause_ns[SCARP_CAUSE_DIE_GC_PROGRAM]) {
+        ScarpCmd cmd[4];
+        int64_t at_ns = scarp_now_ns(rig->drive) + 1;
+
+        g_assert_cmpuint(stats->writes, <, 20 * units);
+        for (size_t i = 0; i < G_N_ELEMENTS(cmd); i++) {
+            cmd[i] = write_page(g_rand_int_range(rand, 0, units));
+            scarp_submit(rig->drive, &cmd[i], at_ns);
+        }
+        rig_drain(rig);
+        for (size_t i = 0; i < G_N_ELEMENTS(cmd); i++) {
+            g_assert_cmpint(cause_of(&cmd[i], SCARP_CAUSE_DIE_GC_PROGRAM), ==,
+                            cmd[i].cause_ns[SCARP_CAUSE_DIE_GC_PROGRAM]);
+        }
+    }
+    g_assert_cmpuint(slc_of(rig)->folded_units, ==, 0);
+    json = scarp_stats_json(rig->drive);
+    g_assert_nonnull(strstr(json, "\"cause_die_fold_program_ns\": 0,"));
+    g_assert_null(strstr(json, "\"cause_die_gc_program_ns\": 0,"));
+    rig_free(rig);
+}
+
+/* Other drives have neither the causes nor their names. */
+static void test_causes_without_cache(void)
+{
+    Rig *rig = rig_new("baseline", NULL, "");
+    g_autofree char *json = scarp_stats_json(rig->drive);
+
+    g_assert_cmpuint(scarp_drive_causes(rig->drive), ==, SCARP_CAUSE__COUNT);
+    g_assert_null(strstr(json, "fold"));
+    g_assert_null(strstr(json, "throttled"));
+    rig_free(rig);
+}
+
+/* ---- Folds that move nothing, or cost nothing ---------------------------- */
 
 /* Units that the host has overwritten meanwhile are not copied. */
 static void test_fold_of_stale(void)
@@ -389,11 +500,6 @@ static void test_planes_of_modes(void)
 
 /* ---- Idle time ---------------------------------------------------------- */
 
-static void wait_for(Rig *rig, int64_t ns)
-{
-    scarp_run(rig->drive, scarp_now_ns(rig->drive) + ns);
-}
-
 /*
  * After a pause the cache takes what the pause has folded. The fold that is
  * under way when the next write comes ends first.
@@ -436,6 +542,32 @@ static void test_pause_of_planes(void)
     g_assert_cmpuint(plane_erases(rig, 1), ==, 3);
     g_assert_true(scarp_drain(rig->drive, NULL));
     rig_free(rig);
+}
+
+/*
+ * A fold gives a block of a dynamic cache back, but its copies take a third of
+ * one. The write behind the cliff has opened a real block, too.
+ */
+static void test_pause_dynamic(void)
+{
+    const int64_t fold_ns = 8 * MOVE_NS + SLC_ERASE_NS;
+    const unsigned blocks = BLOCKS - RESERVED;
+
+    for (unsigned folds = 0; folds < 12; folds++) {
+        Rig *rig = rig_new("baseline", NULL,
+                           TLC DYNAMIC ",slc.fold_idle_us=10000");
+        unsigned folded = folds + 1, real = 1 + (folded + 2) / 3;
+        int64_t part_ns = 1000;
+
+        g_assert_cmpuint(writes_fast(rig, 0, 0), ==, blocks * 8);
+        wait_for(rig, IDLE_US * 1000 + folds * fold_ns + part_ns);
+        g_assert_cmpuint(rig_stats(rig)->gc_runs, ==, folds);
+        g_assert_cmpuint(writes_fast(rig, blocks * 8 + 1,
+                                     fold_ns - part_ns - FW - LINK), ==,
+                         folded > real ? (folded - real) * 8 : 0);
+        scarp_drain(rig->drive, NULL);
+        rig_free(rig);
+    }
 }
 
 /* A shorter pause folds nothing. */
@@ -560,6 +692,8 @@ static void test_refused(void)
             "slc.dynamic=1: needs timing.slc_read_ns");
     refused(TLC DYNAMIC ",ftl.mapping=demand", "ftl.mapping=demand");
     refused(TLC DYNAMIC ",ftl.mapping=fast", "needs ftl.mapping=page");
+    refused(TLC DYNAMIC ",ftl.mapping=block", "needs ftl.mapping=page");
+    refused(TLC DYNAMIC ",ftl.mapping=superblock", "needs ftl.mapping=page");
     refused(TLC DYNAMIC ",ftl.parity_width=2,geometry.channels=2",
             "needs ftl.parity_width=0");
     refused(TLC DYNAMIC ",nand.power_cuts=1,ftl.recovery=1,"
@@ -616,6 +750,11 @@ int main(int argc, char **argv)
     g_test_add_func("/slc/fold-dynamic", test_fold_dynamic);
     g_test_add_func("/slc/fold-static", test_fold_static);
     g_test_add_func("/slc/fold-causes", test_fold_causes);
+    g_test_add_func("/slc/read-behind-fold-read", test_read_behind_fold_read);
+    g_test_add_func("/slc/read-behind-fold-program",
+                    test_read_behind_fold_program);
+    g_test_add_func("/slc/causes-of-collections", test_causes_of_collections);
+    g_test_add_func("/slc/causes-without-cache", test_causes_without_cache);
     g_test_add_func("/slc/fold-of-stale", test_fold_of_stale);
     g_test_add_func("/slc/ideal", test_ideal);
     g_test_add_func("/slc/streams", test_streams);
@@ -624,6 +763,7 @@ int main(int argc, char **argv)
     g_test_add_func("/slc/planes-of-modes", test_planes_of_modes);
     g_test_add_func("/slc/pause", test_pause);
     g_test_add_func("/slc/pause-of-planes", test_pause_of_planes);
+    g_test_add_func("/slc/pause-dynamic", test_pause_dynamic);
     g_test_add_func("/slc/short-pause", test_short_pause);
     g_test_add_func("/slc/drain", test_drain);
     g_test_add_func("/slc/keep", test_keep);

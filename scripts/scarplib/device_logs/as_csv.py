@@ -16,7 +16,7 @@ from scarplib import whole_file
 from scarplib.device_logs import command_log, flash_log, gc_log, line_log, log_file
 from scarplib.errors import UserError
 
-COMMAND_COLUMNS = (
+FIXED_COLUMNS = (
     "submit_ns",
     "complete_ns",
     "latency_ns",
@@ -30,7 +30,6 @@ COMMAND_COLUMNS = (
     "fua",
     "order",
     "deadline_ns",
-    *(f"{name}_ns" for name in command_log.CAUSES),
 )
 GC_COLUMNS: tuple[str, ...] = ("begin_ns", "end_ns", "die", "plane", "victim_block", "moved_units")
 FLASH_COLUMNS = tuple(name for name, _ in flash_log.LAYOUT.columns)
@@ -58,6 +57,11 @@ class Picks:
 
 
 ALL = Picks()
+
+
+def command_columns(path: Path) -> tuple[str, ...]:
+    """Names of a command log's columns."""
+    return (*FIXED_COLUMNS, *(f"{name}_ns" for name in command_log.causes(path)))
 
 
 def _commands(path: Path) -> Iterator[tuple[Any, ...]]:
@@ -97,16 +101,17 @@ def _took(row: tuple[Any, ...]) -> int:
 def _with_lines(path: Path, picks: Picks) -> tuple[tuple[str, ...], Iterator[tuple[Any, ...]]]:
     """A command log's columns and rows, with the trace's line and the job if they are known."""
     beside = path.with_name(line_log.NAME)
+    columns = command_columns(path)
     lines = picks.lines or (beside if path.name == "cmd.bin" and beside.is_file() else None)
     if not lines and picks.job:
-        name, op = picks.job, COMMAND_COLUMNS.index("op")
-        return (*COMMAND_COLUMNS, "job"), ((*row, name(row[0], row[op])) for row in _commands(path))
+        name, op = picks.job, columns.index("op")
+        return (*columns, "job"), ((*row, name(row[0], row[op])) for row in _commands(path))
     if not lines:
-        return COMMAND_COLUMNS, _commands(path)
+        return columns, _commands(path)
     found = line_log.read(lines)
-    order = COMMAND_COLUMNS.index("order")
+    order = columns.index("order")
     rows = ((*row, *found.of(row[order])) for row in _commands(path))
-    return (*COMMAND_COLUMNS, *line_log.COLUMNS), rows
+    return (*columns, *line_log.COLUMNS), rows
 
 
 def _chosen(

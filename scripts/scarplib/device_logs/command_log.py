@@ -9,19 +9,29 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import compress
 from operator import sub
 from pathlib import Path
 from typing import Any
 
 from scarplib.device_logs import engine_tables
-from scarplib.device_logs.log_file import HEADER, Layout, LogError, check, chunks, rows
+from scarplib.device_logs.log_file import (
+    HEADER,
+    Layout,
+    LogError,
+    causes_of,
+    check,
+    chunks,
+    rows,
+)
 
 # The order of ScarpOp.
 OPS = ("read", "write", "write_zeroes", "deallocate", "flush")
 READ, WRITE, DEALLOCATE, FLUSH = 0, 1, 3, 4
 CAUSES = engine_tables.causes()
+# Of drives with an SLC cache or a temperature; the logs of other drives lack the last ones.
+ALL_CAUSES = CAUSES + engine_tables.part_causes()
 
 LAYOUT = Layout(
     b"SCARPCM1",
@@ -40,12 +50,23 @@ LAYOUT = Layout(
     ),
     len(CAUSES),
 )
+_LAYOUT_ALL = replace(LAYOUT, causes=len(ALL_CAUSES))
 FIXED = len(LAYOUT.columns)  # columns before the causes
 # Of the last of them.
 ORDER_SEQ = (1 << 30) - 1
 ORDER_FUA = 1 << 31
 # Of its status: the guest ended before the command did.
 UNSEEN = 0x80
+
+
+def layout(path: Path) -> Layout:
+    """That of the command log at `path`, which depends on what its drive has."""
+    return _LAYOUT_ALL if causes_of(path) == _LAYOUT_ALL.causes else LAYOUT
+
+
+def causes(path: Path) -> tuple[str, ...]:
+    """The causes that the command log at `path` has, in the order of its columns."""
+    return ALL_CAUSES[: layout(path).causes]
 
 
 @dataclass
@@ -65,11 +86,15 @@ class Commands:
     length: array[int] = field(default_factory=lambda: array("I"))
     # Nanoseconds after the submission; 0: none.
     deadline: array[int] = field(default_factory=lambda: array("q"))
-    # One array (ns) for each cause, in the order of CAUSES.
+    # One array (ns) for each cause of the log, in the order of ALL_CAUSES.
     causes: list[array[int]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.submit)
+
+    def by_cause(self) -> dict[str, array[int]]:
+        """The arrays of the causes that the log has, by their names."""
+        return dict(zip(ALL_CAUSES, self.causes, strict=False))
 
     def indices(self, op: int) -> list[int]:
         """Where the commands of one kind are."""
@@ -99,7 +124,7 @@ class Commands:
 
 def command_rows(path: Path) -> Iterator[tuple[Any, ...]]:
     """Rows as stored.  Checked: the causes add up to the latency."""
-    for number, row in enumerate(rows(path, LAYOUT)):
+    for number, row in enumerate(rows(path, layout(path))):
         submit, complete = row[:2]
         if sum(row[FIXED:]) != complete - submit:
             raise LogError(
@@ -111,24 +136,25 @@ def command_rows(path: Path) -> Iterator[tuple[Any, ...]]:
 
 def end_ns(path: Path) -> int:
     """When the last row's command completed: rows are in that order.  0 of an empty log."""
-    check(path, LAYOUT)
+    kind = layout(path)
+    check(path, kind)
     with path.open("rb") as stream:
         if stream.seek(0, os.SEEK_END) == HEADER.size:
             return 0
-        stream.seek(-LAYOUT.row.size, os.SEEK_END)
-        complete: int = LAYOUT.row.unpack(stream.read())[1]
+        stream.seek(-kind.row.size, os.SEEK_END)
+        complete: int = kind.row.unpack(stream.read())[1]
         return complete
 
 
-def _columns(chunk: bytes) -> list[array[int]]:
+def _columns(chunk: bytes, layout: Layout) -> list[array[int]]:
     """Rows taken apart, all of a column at once: a loop over the rows would be slower."""
-    codes = [code for _, code in LAYOUT.columns] + ["q"] * LAYOUT.causes
+    codes = [code for _, code in layout.columns] + ["q"] * layout.causes
     views = {code: array(code, chunk) for code in set(codes)}
     columns, at = [], 0
     for code in codes:
         # Every column lies at a multiple of its own size.
         size = views[code].itemsize
-        columns.append(views[code][at // size :: LAYOUT.row.size // size])
+        columns.append(views[code][at // size :: layout.row.size // size])
         at += size
     return columns
 
@@ -152,12 +178,14 @@ def read_commands(
 
     With `unseen`, also those that ended after the guest: a replay needs them.
     """
-    found = [array(code) for _, code in LAYOUT.columns] + [array("q") for _ in CAUSES]
+    kind = layout(path)
+    found = [array(code) for _, code in kind.columns]
+    found += [array("q") for _ in range(kind.causes)]
     low = 0 if begin is None else begin
     high = 2**63 if end is None else end
     first = 0
-    for chunk in chunks(path, LAYOUT):
-        columns = _columns(chunk)
+    for chunk in chunks(path, kind):
+        columns = _columns(chunk, kind)
         _check(path, columns, first)
         first += len(columns[0])
         # Of a command that the guest did not see end, the highest bit of the status is set.

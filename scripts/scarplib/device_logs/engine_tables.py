@@ -39,6 +39,12 @@ def causes() -> tuple[str, ...]:
 
 
 @functools.cache
+def part_causes() -> tuple[str, ...]:
+    """The causes that follow on a drive with an SLC cache or a temperature: die_fold_read, …"""
+    return _strings("part_names")
+
+
+@functools.cache
 def statistics() -> tuple[str, ...]:
     """The counters of ScarpStats in their order, cause_…_ns among them."""
     return tuple(re.findall(r'^    \{ "(\w+)"', _table("ScarpStatField fields"), re.MULTILINE))

@@ -51,6 +51,16 @@ def magic_of(path: Path) -> bytes:
         raise LogError(f"{path}: {error.strerror}") from error
 
 
+def causes_of(path: Path) -> int | None:
+    """How many causes a log's header says that its rows have; None: it has no whole header."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(HEADER.size)
+    except OSError:
+        return None
+    return int(HEADER.unpack(head)[2]) if len(head) == HEADER.size else None
+
+
 def check(path: Path, layout: Layout) -> None:
     """Is it a whole log of this layout?"""
     try:

@@ -350,11 +350,11 @@ class Runner:
 
 def _commands(path: Path) -> Iterator[tuple[int, int, int, int]]:
     """Submission, completion, bytes and operation of each command."""
-    size, at, place = command_log.LAYOUT.row.size, {}, 0
+    size, at, place = command_log.layout(path).row.size, {}, 0
     for name, code in command_log.LAYOUT.columns:
         at[name] = place
         place += array(code).itemsize
-    for chunk in log_file.chunks(path, command_log.LAYOUT):
+    for chunk in log_file.chunks(path, command_log.layout(path)):
         quads, words = array("q", chunk), array("I", chunk)
         yield from zip(
             quads[at["submit"] // 8 :: size // 8],

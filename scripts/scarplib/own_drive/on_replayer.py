@@ -133,13 +133,13 @@ class Replayed:
 def _times(path: Path, n: int) -> tuple[array[int], array[int]]:
     """Of each request, in the order of submission: when it came, and when it was done."""
     submit, complete = array("q", bytes(8 * n)), array("q", bytes(8 * n))
-    size = command_log.LAYOUT.row.size
+    size = command_log.layout(path).row.size
     at = {name: 0 for name, _ in command_log.LAYOUT.columns}
     place = 0
     for name, code in command_log.LAYOUT.columns:
         at[name] = place
         place += array(code).itemsize
-    for chunk in log_file.chunks(path, command_log.LAYOUT):
+    for chunk in log_file.chunks(path, command_log.layout(path)):
         quads, words = array("q", chunk), array("I", chunk)
         orders = words[at["order"] // 4 :: size // 4]
         begins = quads[at["submit"] // 8 :: size // 8]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from scarplib.device_logs.command_log import CAUSES, Commands
+from scarplib.device_logs.command_log import Commands
 
 # The tail that the report explains, in thousandths of the commands.
 TAIL_PERMILLE = 1
@@ -16,6 +16,8 @@ CAUSE_LABELS = {
     "die_gc_read": "die: GC read",
     "die_gc_held": "die: held by a waiting GC",
     "die_erase": "die: erase",
+    "die_fold_program": "die: fold program",
+    "die_fold_read": "die: fold read",
     "no_space": "no free page until GC ends",
     "die_host_program": "die: another host program",
     "die_host_read": "die: another host read",
@@ -27,6 +29,7 @@ CAUSE_LABELS = {
     "mapping": "mapping table",
     "suspended": "own program suspended",
     "die_suspend": "die: suspending",
+    "throttled": "own array time: throttled",
     "array": "own array time",
     "transfer": "own transfer",
     "controller": "controller",
@@ -38,6 +41,8 @@ CAUSE_SENTENCES = {
     "die_gc_read": "the die was reading pages that garbage collection moves",
     "die_gc_held": "garbage collection kept the die to itself while it waited for something else",
     "die_erase": "the die was erasing a block",
+    "die_fold_program": "the die was writing what a fold moves out of the SLC cache",
+    "die_fold_read": "the die was reading what a fold moves out of the SLC cache",
     "no_space": "no page was free to write to until garbage collection had made one",
     "die_host_program": "the die was writing for another command of the host",
     "die_host_read": "the die was reading for another command of the host",
@@ -49,6 +54,7 @@ CAUSE_SENTENCES = {
     "mapping": "a part of the mapping table had to be read first",
     "suspended": "its own write stood still to let a read pass",
     "die_suspend": "the die was putting aside what it did",
+    "throttled": "the flash itself, so much longer because the drive was warm: not a wait",
     "array": "the flash itself, reading or writing its own data: not a wait",
     "transfer": "its own data on the wires to the die: not a wait",
     "controller": "the drive's firmware: not a wait",
@@ -97,7 +103,7 @@ def tail_causes(commands: Commands, op: int) -> dict[str, Any] | None:
     chosen = chosen[: max(1, len(chosen) * TAIL_PERMILLE // 1000)]
     causes = {
         name: total
-        for name, column in zip(CAUSES, commands.causes, strict=True)
+        for name, column in commands.by_cause().items()
         if (total := sum(column[i] for i in chosen))
     }
     return {

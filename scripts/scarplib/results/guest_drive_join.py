@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scarplib.device_logs.command_log import CAUSES, OPS, Commands
+from scarplib.device_logs.command_log import ALL_CAUSES, OPS, Commands
 from scarplib.device_logs.log_file import LogError
 from scarplib.results.block_trace import SECTOR, Call, Request, Trace
 from scarplib.results.causes import CAUSE_LABELS, SMALL_SHARE, tail_shares
@@ -143,8 +143,7 @@ def drive_shares(joined: Joined, request: Request) -> Shares:
         return {"driver": whole}
     commands, rows = joined.commands, [*request.ranges, row]
     causes = {
-        name: sum(column[row] for row in rows)
-        for name, column in zip(CAUSES, commands.causes, strict=True)
+        name: sum(column[row] for row in rows) for name, column in commands.by_cause().items()
     }
     driver = whole - sum(commands.complete[row] - commands.submit[row] for row in rows)
     return {name: ns for name, ns in {"driver": driver, **causes}.items() if ns}
@@ -373,9 +372,11 @@ def write_csv(joined: Joined, path: Path) -> None:
     fixed = ["queue_ns", "issue_ns", "complete_ns", "op", "flags", "sector", "sectors"]
     with path.open("w", newline="") as stream:
         rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow([*fixed, "pid", "thread", *(f"{n}_ns" for n in LABELS if n != "guest")])
+        lacking = set(ALL_CAUSES) - set(joined.commands.by_cause()) | {"guest"}
+        names = [name for name in LABELS if name not in lacking]
+        rows.writerow([*fixed, "pid", "thread", *(f"{name}_ns" for name in names)])
         for r in joined.trace.requests:
             found = shares(joined, r)
             head = [r.queue, r.issue, r.complete, _OP[r.op], r.flags, r.sector, r.sectors]
-            rest = [found.get(name, 0) for name in LABELS if name != "guest"]
+            rest = [found.get(name, 0) for name in names]
             rows.writerow([*head, r.pid, r.thread, *rest])

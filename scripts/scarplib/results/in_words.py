@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from scarplib.device_logs import as_csv
-from scarplib.device_logs.command_log import CAUSES
+from scarplib.device_logs.command_log import ALL_CAUSES
 from scarplib.errors import UserError
 from scarplib.results.causes import labels, merges
 from scarplib.results.units import human_ns
@@ -45,7 +45,8 @@ def _from(row: dict[str, Any]) -> str:
 
 def _why(row: dict[str, Any], words: dict[str, str]) -> str:
     total = row["latency_ns"] or 1
-    shares = sorted(((100 * row[f"{name}_ns"] / total, name) for name in CAUSES), reverse=True)
+    found = {name: row.get(f"{name}_ns", 0) for name in ALL_CAUSES}
+    shares = sorted(((100 * ns / total, name) for name, ns in found.items()), reverse=True)
     named = [f"{share:.0f} % {words[name]}" for share, name in shares[:_MOST] if share >= _LEAST]
     return ", ".join(named)
 

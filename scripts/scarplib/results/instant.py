@@ -80,7 +80,8 @@ def _ended_before(path: Path, layout: Layout, time_ns: int) -> Iterator[bytes]:
 
 def check_equal(stem: Path, column: Path, time_ns: int) -> None:
     """Raise with the first row that ended before the instant and is not the stem's."""
-    for name, layout in (("cmd.bin", command_log.LAYOUT), ("gc.bin", gc_log.LAYOUT)):
+    commands = command_log.layout(stem / "cmd.bin")
+    for name, layout in (("cmd.bin", commands), ("gc.bin", gc_log.LAYOUT)):
         try:
             rows = itertools.zip_longest(
                 _ended_before(stem / name, layout, time_ns),

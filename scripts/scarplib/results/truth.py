@@ -35,12 +35,12 @@ def _arrivals(log: Path, late: dict[int, Completion], target: Path) -> list[Comp
     A command without a completion, such as one in flight at the end, keeps its time.
     """
     found = []
-    for row in rows(log, command_log.LAYOUT):
+    layout = command_log.layout(log)
+    for row in rows(log, layout):
         completion = late.get(row[_ORDER] & ORDER_SEQ)
         at = completion.arrived if completion else row[_SUBMIT]
         found.append((at, row[_ORDER] & ORDER_SEQ, row, completion))
     found.sort(key=lambda each: each[:2])
-    layout = command_log.LAYOUT
     with target.open("wb") as stream:
         stream.write(HEADER.pack(layout.magic, layout.row.size, layout.causes, layout.version))
         for number, (at, _, row, _) in enumerate(found):
@@ -55,7 +55,7 @@ def _wanted(log: Path) -> list[int]:
     """Latencies of a replay's log, in the order of submission."""
     found = [
         (row[_SUBMIT], row[_ORDER] & ORDER_SEQ, row[1] - row[0])
-        for row in rows(log, command_log.LAYOUT)
+        for row in rows(log, command_log.layout(log))
     ]
     return [latency for *_, latency in sorted(found)]
 

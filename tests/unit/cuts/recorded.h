@@ -136,7 +136,7 @@ static inline void reap(ScarpDrive *drive, FILE *log, FILE *data)
     while ((cmd = scarp_reap(drive))) {
         Slot *slot = cmd->opaque;
 
-        cmdlog_write(log, cmd, slot->order);
+        cmdlog_write(log, cmd, slot->order, SCARP_CAUSE__COUNT);
         if (cmd->op == SCARP_OP_WRITE) {
             fwrite(slot->bytes, 1, cmd->length_bytes, data);
         }
@@ -192,7 +192,7 @@ static inline Recorded *record(const char *overrides, uint64_t pages,
     make_image(r, overrides, pages);
     drive = scarp_drive_new(&config, &error);
     g_assert_no_error(error);
-    cmdlog_write_header(log);
+    cmdlog_write_header(log, SCARP_CAUSE__COUNT);
     fwrite(header, sizeof(header), 1, data);
     for (uint32_t i = 0; i < COMMANDS; i++) {
         Slot *slot = free_slot(slots, drive, log, data);

@@ -41,8 +41,8 @@ static void test_fits(void)
         bool ok;
 
         cmd.stream = rows[i].stream;
-        cmdlog_write_header(log);
-        cmdlog_write(log, &cmd, 0);
+        cmdlog_write_header(log, SCARP_CAUSE__COUNT);
+        cmdlog_write(log, &cmd, 0, SCARP_CAUSE__COUNT);
         fclose(log);
         record = rerun_record_open(r->log, NULL, NULL, &error);
         g_assert_no_error(error);
@@ -79,7 +79,7 @@ static void test_record(void)
     char sector[SECTOR];
     FILE *log = fopen(r->log, "wb");
 
-    cmdlog_write_header(log);
+    cmdlog_write_header(log, SCARP_CAUSE__COUNT);
     fclose(log);
     g_assert_null(rerun_record_open(r->log, NULL, NULL, &error));
     g_assert_nonnull(strstr(error->message, ": no command was recorded"));
@@ -89,9 +89,9 @@ static void test_record(void)
 
     /* Of one time: the one that was submitted later has ended first. */
     log = fopen(r->log, "wb");
-    cmdlog_write_header(log);
-    cmdlog_write(log, &second, 1);
-    cmdlog_write(log, &first, 0);
+    cmdlog_write_header(log, SCARP_CAUSE__COUNT);
+    cmdlog_write(log, &second, 1, SCARP_CAUSE__COUNT);
+    cmdlog_write(log, &first, 0, SCARP_CAUSE__COUNT);
     fclose(log);
     for (size_t i = 0; i < G_N_ELEMENTS(data); i++) {
         g_clear_error(&error);

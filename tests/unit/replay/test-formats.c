@@ -316,15 +316,15 @@ static void test_cmdlog(void)
     size_t size;
 
     /* In the order of completion; of two at one time the order decides. */
-    cmdlog_write_header(file);
-    cmdlog_write(file, &cmd, 2);
+    cmdlog_write_header(file, SCARP_CAUSE__COUNT);
+    cmdlog_write(file, &cmd, 2, SCARP_CAUSE__COUNT);
     cmd.fua = false;
     cmd.op = SCARP_OP_READ;
-    cmdlog_write(file, &cmd, 1);
+    cmdlog_write(file, &cmd, 1, SCARP_CAUSE__COUNT);
     cmd.submit_ns = 50;
     cmd.offset_bytes = 0;
     cmd.deadline_ns = SCARP_TIME_NEVER;
-    cmdlog_write(file, &cmd, 0);
+    cmdlog_write(file, &cmd, 0, SCARP_CAUSE__COUNT);
     fclose(file);
     g_assert_cmpint(read_all(path, NULL, &first, &last, NULL), ==, 3);
     g_assert_cmpint(first.time_ns, ==, 50);

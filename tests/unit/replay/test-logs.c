@@ -119,9 +119,9 @@ static void write_log(const char *path, const ScarpCmd *cmds, unsigned n)
     FILE *file = fopen(path, "wb");
 
     g_assert_nonnull(file);
-    cmdlog_write_header(file);
+    cmdlog_write_header(file, SCARP_CAUSE__COUNT);
     for (unsigned i = 0; i < n; i++) {
-        cmdlog_write(file, &cmds[i], i);
+        cmdlog_write(file, &cmds[i], i, SCARP_CAUSE__COUNT);
     }
     fclose(file);
 }

@@ -467,13 +467,13 @@ static void test_far_recording(void)
     FILE *file = fopen(path, "wb");
 
     g_assert_nonnull(file);
-    cmdlog_write_header(file);
+    cmdlog_write_header(file, SCARP_CAUSE__COUNT);
     for (uint32_t i = 0; i < G_N_ELEMENTS(times_ns); i++) {
         ScarpCmd cmd = { .op = SCARP_OP_READ, .length_bytes = 4096,
                          .submit_ns = times_ns[i],
                          .deadline_ns = SCARP_TIME_NEVER };
 
-        cmdlog_write(file, &cmd, i);
+        cmdlog_write(file, &cmd, i, SCARP_CAUSE__COUNT);
     }
     fclose(file);
     replay_far(cmdlog_open(path, NULL), &o, 3);

@@ -19,7 +19,11 @@ EPISODES, COMMANDS = 20, 200
 # A strip is drawn of so many columns, each of what took most of its time.
 COLUMNS = 300
 # The works of a strip, as scarp-why names them; the page has their colours in this order.
-WORKS = ("host_read", "host_program", "gc_read", "gc_program", "erase", "other")
+WORKS = (
+    *("host_read", "host_program", "gc_read", "gc_program", "erase", "other"),
+    # Of a drive with an SLC cache, whose page has folds.js.
+    *("fold_read", "fold_program"),
+)
 
 
 def find(folder: Path) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ import numpy as np
 from markupsafe import Markup
 
 from scarplib.build.page_library import ensure_library
-from scarplib.device_logs.command_log import CAUSES, OPS
+from scarplib.device_logs.command_log import CAUSES, OPS, Commands
 from scarplib.device_logs.flash_log import NOWHERE
 from scarplib.paths import ROOT
 from scarplib.results import html_page
@@ -32,6 +32,8 @@ from scarplib.results.summary import SchemeData
 HEADING = "Latency over time"
 _HERE = Path(__file__).parent
 _SCRIPTS = ("data.js", "plot.js", "details.js", "page.js")
+# The same where collections may be folds.
+_SCRIPTS_OF_FOLDS = (*_SCRIPTS[:-1], "folds.js", _SCRIPTS[-1])
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def _commands(
     if repeatable:
         columns["order"] = pack.add(order)
     causes = {}
-    for name, column in zip(CAUSES, commands.causes, strict=True):
+    for name, column in commands.by_cause().items():
         values = np.frombuffer(column, np.int64)[chosen]
         if values.any():
             causes[name] = pack.add(values)
@@ -131,6 +133,26 @@ def _folder_words(folder: Path) -> str:
     return str(whole.relative_to(ROOT) if whole.is_relative_to(ROOT) else whole)
 
 
+def _causes(schemes: Sequence[SchemeData]) -> list[dict[str, str]]:
+    """Each cause that the logs have: what it is called, and how it is drawn."""
+    merging = merges(data.summary for data in schemes)
+    had = {*CAUSES, *(name for data in schemes for name in data.commands.by_cause())}
+    return [
+        {
+            "name": name,
+            "label": labels(merging)[name],
+            "sentence": sentences(merging)[name],
+            "colour": colour,
+        }
+        for name, colour in CAUSE_COLOURS.items()
+        if name in had
+    ]
+
+
+def _may_fold(commands: Commands) -> bool:
+    return "die_fold_read" in commands.by_cause()
+
+
 def describe(
     schemes: Sequence[SchemeData],
     served: Mapping[str, Served | None],
@@ -159,17 +181,7 @@ def describe(
             "levels": _levels(pack, data),
             "collections": _collections(pack, data),
         })  # fmt: skip
-    merging = merges(data.summary for data in schemes)
-    causes = [
-        {
-            "name": name,
-            "label": labels(merging)[name],
-            "sentence": sentences(merging)[name],
-            "colour": colour,
-        }
-        for name, colour in CAUSE_COLOURS.items()
-    ]
-    said = {"ops": OPS, "causes": causes, "schemes": described, "again": again}
+    said = {"ops": OPS, "causes": _causes(schemes), "schemes": described, "again": again}
     return said, pack.text()
 
 
@@ -198,6 +210,7 @@ def section(
     said, columns = describe(schemes, served, can_replay, limit, repeatable, again)
     # "</" must not end the script that it is in.
     data = json.dumps(said, separators=(",", ":")).replace("</", "<\\/")
+    folds = any(_may_fold(data.commands) for data in schemes)
     return html_page.render(
         "interactive.html",
         heading=HEADING,
@@ -208,7 +221,7 @@ def section(
         data=Markup(data),
         columns=columns,
         library=_library(),
-        scripts=_text(*_SCRIPTS),
+        scripts=_text(*(_SCRIPTS_OF_FOLDS if folds else _SCRIPTS)),
     )
 
 

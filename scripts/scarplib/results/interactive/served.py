@@ -39,9 +39,10 @@ def _rows(path: Path) -> Column:
     """A command log's times and status."""
     columns = command_log.LAYOUT.columns
     codes = [("<" + code).replace("q", "i8").replace("Q", "u8") for _, code in columns]
-    check(path, command_log.LAYOUT)
+    layout = command_log.layout(path)
+    check(path, layout)
     fixed = np.dtype([(name, code) for (name, _), code in zip(columns, codes, strict=True)])
-    causes = np.dtype((np.void, 8 * command_log.LAYOUT.causes))
+    causes = np.dtype((np.void, 8 * layout.causes))
     rows = np.fromfile(path, np.dtype([("fixed", fixed), ("causes", causes)]), offset=HEADER.size)
     return np.asarray(rows["fixed"])
 
