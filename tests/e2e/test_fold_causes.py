@@ -110,7 +110,7 @@ class Others(unittest.TestCase):
             self.assertEqual(command_log.causes(log), command_log.CAUSES)
             self.assertNotIn(b"fold", trace.read_bytes())
             self.assertNotIn(b"throttled", trace.read_bytes())
-            self.assertNotIn("fold", done.stdout)
+            self.assertNotIn("die_fold", done.stdout)
             self.assertNotIn("throttled", done.stdout)
 
 
