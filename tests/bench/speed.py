@@ -89,11 +89,8 @@ def instructions(by: str, program: Path, load: Load, image: Path) -> float:
     if load.ages and not image.exists():
         _run(program, load, 1, image)
     if by == "callgrind":
-        done = _run(
-            program, load, COUNTED, image, "valgrind", "--tool=callgrind",
-            "--toggle-collect=measured_run", "--callgrind-out-file=/dev/null",
-        )  # fmt: skip
-        collected = bench_engine.value(done.stderr, "Collected :")
+        done = _run(program, load, COUNTED, image, *bench_engine.CALLGRIND)
+        collected = bench_engine.collected(done.stderr)
         return collected / bench_engine.value(done.stdout, " transactions")
     counts, done_work = [], []
     for requests in (load.requests // 2, load.requests):

@@ -83,6 +83,11 @@ class Bench(unittest.TestCase):
             sample = mqsim.run(program, drive, load, Path(name))
         self.assertAlmostEqual(sample.iops, 2500 * served / load.requests)
 
+    def test_instructions_that_were_not_counted(self) -> None:
+        self.assertEqual(bench_engine.collected("==7== Collected : 1234"), 1234)
+        with self.assertRaisesRegex(UserError, "callgrind counted nothing"):
+            bench_engine.collected("==7== Collected : 0")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -134,6 +134,21 @@ def measure(
     )  # fmt: skip
 
 
+# The compiler may add a suffix to the function's name, such as ".lto_priv.0".
+CALLGRIND = (
+    "valgrind", "--tool=callgrind", "--toggle-collect=measured_run*",
+    "--callgrind-out-file=/dev/null",
+)  # fmt: skip
+
+
+def collected(text: str) -> float:
+    """Instructions that callgrind counted within measured_run()."""
+    count = value(text, "Collected :")
+    if not count:
+        raise UserError("callgrind counted nothing: bench-engine has no function measured_run()")
+    return count
+
+
 def instructions(load: str) -> str:
     """Per flash transaction, as callgrind counts them: the same on any machine, busy or not."""
     if not shutil.which("valgrind"):
@@ -141,10 +156,9 @@ def instructions(load: str) -> str:
     out = run_bench(
         str(DRIVE), "baseline",
         "geometry.blocks_per_plane=64,ftl.over_provisioning_permille=150", load, "50000",
-        under=("valgrind", "--tool=callgrind", "--toggle-collect=measured_run",
-               "--callgrind-out-file=/dev/null"),
+        under=CALLGRIND,
     )  # fmt: skip
-    return f"{value(out, 'Collected :') / max(1.0, value(out, 'transactions')):,.0f}"
+    return f"{collected(out) / max(1.0, value(out, 'transactions')):,.0f}"
 
 
 def verdict(what: str, reached: float, goal: float, less_is_better: bool = False) -> None:
