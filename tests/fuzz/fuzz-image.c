@@ -64,7 +64,8 @@ static const struct {
     /* With an SLC cache. */
     { SLC ",ftl.unit_bytes=512,slc.static_blocks=2,slc.full=fold,ftl.streams=2,"
       "nand.endurance_erases=60,slc.endurance_erases=90", "pgc" },
-    { CUTS "2," SLC ",ftl.paired_pages=pad,ftl.unit_bytes=512", "baseline" },
+    { CUTS "2," SLC ",ftl.paired_pages=pad,ftl.unit_bytes=512,"
+      "ftl.over_provisioning_permille=2000", "baseline" },
 };
 
 static struct {
