@@ -20,10 +20,9 @@ from scarplib.build import replayer  # noqa: E402
 def number(text: str) -> int:
     """A C constant: 4096, 1u << 20, SCARP_MAX_STREAMS."""
     text = text.strip()
-    if text == "SCARP_MAX_STREAMS":
-        found = re.search(
-            r"#define SCARP_MAX_STREAMS (\d+)", (ROOT / "ftl/core/description.h").read_text()
-        )
+    if text.startswith("SCARP_MAX_"):
+        header = (ROOT / "ftl/core/description.h").read_text()
+        found = re.search(rf"#define {text} (\d+)", header)
         assert found
         return int(found[1])
     base, _, shift = text.partition("<<")

@@ -110,6 +110,7 @@ ELSEWHERE = {
     "ftl.isolated_streams",
     "ftl.recovery",
     "slc.dynamic",
+    "slc.endurance_erases",
     "slc.most_blocks",
     "slc.fold_idle_us",
     "slc.keep_blocks",
