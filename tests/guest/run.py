@@ -35,6 +35,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 import file_systems  # noqa: E402
 import power_cuts  # noqa: E402
 import probes  # noqa: E402
+import slc_fill  # noqa: E402
 import timeline  # noqa: E402
 import user_guest  # noqa: E402
 from scarplib import scheme_text  # noqa: E402
@@ -797,6 +798,10 @@ TESTS: list[tuple[str, Callable[[], Outcome]]] = [
     ("what a drive says of itself, and reads that are wanted soon", device),
     ("self-test, allocated ranges, Sanitize, telemetry, persistent events", media),
     ("namespaces are deleted, created, attached and detached", namespaces),
+    (
+        "ext4 filled beyond an SLC cache: rates by seconds, causes, two boots",
+        lambda: slc_fill.test(_run),
+    ),
     ("the power fails under the kernel", power),
     ("the power fails under the kernel, on the host's clock", lambda: power("realtime")),
     *probes.TESTS,
