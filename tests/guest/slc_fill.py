@@ -32,8 +32,8 @@ CACHED = (
     "nand.cell_bits=3,timing.program_ns=4000000,timing.slc_read_ns=30000,"
     "timing.slc_program_ns=2000000,timing.slc_erase_ns=4000000,slc.dynamic=1"
 )
-# No commit of the journal comes while fio runs: fio hears late of writes that end while it waits for
-# one, and late by as much as the drive takes for the commit.
+# No commit of the journal comes while fio runs: fio hears late of writes that end while it waits
+# for a commit, and late by as much as the drive takes for it.
 # fio's log has a line for each of its writes: when it ended (ms from fio's start), its rate, its
 # direction and its bytes.
 TASK = f"""set -e
