@@ -26,8 +26,12 @@ static void choose(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
 
     scarp_mark(drive, mended_by_unit);
     scarp_ru_take_victim(drive, scarp_ru_least_valid(drive, group));
-    if (!mend->dead) {
-        mend->dead = g_new(uint32_t, drive->desc.reclaim_planes);
+    if (mend->room < drive->geo.victim_units) {
+        /* An earlier step may have made lists for the blocks of one plane. */
+        g_free(mend->dead);
+        g_free(mend->unit);
+        mend->dead = g_new(uint32_t, MAX(drive->desc.reclaim_planes,
+                                         drive->desc.blocks_per_plane));
         mend->unit = g_new(uint32_t, drive->geo.victim_units);
         mend->room = drive->geo.victim_units;
     }

@@ -1,6 +1,7 @@
 /*
  * Power cuts of drives with reclaim units of several planes: what was told to
- * be durable is there, and the drive works on.
+ * be durable is there, units are put together from what their spare areas say,
+ * and recovery never runs out of free units, however often it is cut short.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,13 +18,15 @@
 typedef struct {
     const char *name, *scheme, *keys;
     unsigned streams;
+    unsigned marks; /* of those that test_full() looks for: met by it */
 } Case;
 
 static const Case cases[] = {
-    { "drive", "pgc", UNITS_OF_4, 1 },
-    { "blocking", "baseline", UNITS_OF_4, 1 },
-    { "groups", "pgc", UNITS_OF_2, 1 },
-    { "isolated", "pgc", ISOLATED, 2 },
+    { "drive", "pgc", UNITS_OF_4, 1, 3 },
+    { "blocking", "baseline", UNITS_OF_4, 1, 3 },
+    { "groups", "pgc", UNITS_OF_2, 1, 2 },
+    { "isolated", "pgc", ISOLATED, 2, 3 },
+    { "mapping-units", "pgc", UNITS_OF_4 "ftl.unit_bytes=2048,", 1, 2 },
 };
 
 /* The least over-provisioning that the description accepts. */
@@ -83,14 +86,122 @@ static void test_sweep(gconstpointer data)
     g_assert_cmpuint(sweep(&all), >, 100);
 }
 
+/* ---- Free units --------------------------------------------------------- */
+
+typedef struct {
+    Rig *rig;
+    GRand *rand;
+    ScarpCmd cmd[48];
+    uint8_t *is; /* [page]: its tag, which is durable */
+    uint32_t pages;
+} Full;
+
+/* Writes all over the drive, until so many events have passed. */
+static void work(Full *f, unsigned round, unsigned streams)
+{
+    unsigned events = g_rand_int_range(f->rand, 1, 400);
+    const ScarpCmd *done;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(f->cmd); i++) {
+        f->cmd[i] = write_tag(g_rand_int(f->rand) % f->pages, 1,
+                              1 + (round * 48 + i) % 250);
+        f->cmd[i].stream = i % streams;
+        scarp_submit(f->rig->drive, &f->cmd[i], scarp_now_ns(f->rig->drive));
+    }
+    for (unsigned i = 0; i < events; i++) {
+        int64_t next_ns = scarp_next_event_ns(f->rig->drive);
+
+        if (next_ns == SCARP_TIME_NEVER) {
+            break;
+        }
+        scarp_run(f->rig->drive, next_ns);
+        while ((done = scarp_reap(f->rig->drive))) {
+            f->is[done->offset_bytes / PAGE] = *(const uint8_t *)done->data;
+        }
+    }
+}
+
+static void look(Full *f)
+{
+    for (uint64_t page = 0; page < f->pages; page++) {
+        int is = power_tag(f->rig, page);
+        bool found = is == f->is[page];
+
+        for (unsigned i = 0; i < G_N_ELEMENTS(f->cmd); i++) {
+            found |= f->cmd[i].offset_bytes == page * PAGE &&
+                     is == *(const uint8_t *)f->cmd[i].data;
+        }
+        g_assert_true(found);
+        f->is[page] = is;
+    }
+}
+
+/*
+ * Power fails, and again after one event of recovery, after two, and so on:
+ * whatever is cut short, the drive becomes ready, and has a unit to go on with
+ * beside that which is kept.
+ */
+static void test_full(gconstpointer data)
+{
+    static const char *const marks[] = {
+        "mended_by_unit", "unit_with_erased_block", "unit_with_torn_block",
+        "complete_copies_kept",
+    };
+    const Case *which = data;
+    g_autofree char *overrides = overrides_of(which);
+    Full f = { .rig = rig_new(which->scheme, NULL, overrides),
+               .rand = g_rand_new_with_seed(1) };
+    unsigned cuts = 0, met = 0;
+
+    f.pages = scarp_drive_logical_bytes(f.rig->drive) / PAGE;
+    f.is = g_new0(uint8_t, f.pages);
+    for (uint32_t page = 0; page < f.pages; page++) {
+        f.is[page] = 1 + page % 250;
+        power_write(f.rig, page, f.is[page]);
+    }
+    for (unsigned round = 0; round < (g_test_slow() ? 200 : 25); round++) {
+        bool ready = false;
+
+        work(&f, round, which->streams);
+        for (unsigned events = 0; !ready; events += 1 + events / 8) {
+            power_off(f.rig);
+            cuts++;
+            for (unsigned i = 0; !scarp_is_ready(f.rig->drive) && i < events;
+                 i++) {
+                scarp_run(f.rig->drive, scarp_next_event_ns(f.rig->drive));
+            }
+            ready = scarp_is_ready(f.rig->drive);
+        }
+        power_check(f.rig);
+        look(&f);
+        for (uint32_t p = 0; p < inside_planes(f.rig->drive); p++) {
+            g_assert_cmpuint(inside_erased_blocks(f.rig->drive, p), >=, 2);
+        }
+    }
+    g_assert_cmpuint(cuts, >, 100);
+    for (size_t i = 0; i < G_N_ELEMENTS(marks); i++) {
+        g_test_message("%s: %u", marks[i],
+                       (unsigned)mark_times(f.rig, marks[i]));
+        met += mark_times(f.rig, marks[i]) > 0;
+    }
+    g_assert_cmpuint(met, >=, which->marks);
+    rig_drain(f.rig);
+    rig_free(f.rig);
+    g_rand_free(f.rand);
+    g_free(f.is);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autofree char *swept = g_strconcat("/ru-power/sweep/", cases[i].name,
                                              NULL);
+        g_autofree char *full = g_strconcat("/ru-power/full/", cases[i].name,
+                                            NULL);
 
         g_test_add_data_func(swept, &cases[i], test_sweep);
+        g_test_add_data_func(full, &cases[i], test_full);
     }
     return g_test_run();
 }
