@@ -192,8 +192,7 @@ class Engine(unittest.TestCase):
 
         code = {str(path) for path in engine_sources(ENGINE) if path.suffix == ".c"}
         with (
-            mock.patch.object(engine_object, "compiler", compiled),
-            mock.patch.object(engine_object, "flags", lambda *_: []),
+            mock.patch.object(compile, "compiler", compiled),
             mock.patch.object(engine_object, "ensure_packages"),
         ):
             whole = str(engine_object.ensure_engine())
@@ -224,8 +223,7 @@ class Engine(unittest.TestCase):
                 for name, value in where.items():
                     change(mock.patch.object(module, name, value))
                 change(mock.patch.object(compile, "compiler", saved))
-                change(mock.patch.object(engine_object, "compiler", saved))
-                change(mock.patch.object(engine_object, "ensure_engine", Path))
+                change(mock.patch.object(bench_realtime, "ensure_engine", Path))
                 if module is programs:
                     change(mock.patch.object(module, "ensure_sysroot", lambda *_: versions))
                     change(mock.patch.object(module, "_compiler", lambda *_: "cc"))

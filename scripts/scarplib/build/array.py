@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scarplib.build.engine_object import ensure_linked
+from scarplib.build.engine_object import ensure_engine
 from scarplib.build.engine_sources import engine_sources
-from scarplib.build.replayer import built_program
+from scarplib.build.replayer import built_program, ensure_program
 from scarplib.paths import ENGINE, ROOT
 
 ARRAY = ROOT / "guest" / "array"
@@ -29,7 +29,7 @@ def sources() -> list[Path]:
 
 def ensure_simulator() -> Path:
     """scarp-array, from the cache or built into it."""
-    return ensure_linked("array", "scarp-array", sources())
+    return ensure_program("array", "scarp-array", sources(), ensure_engine)
 
 
 def built_simulator() -> Path:

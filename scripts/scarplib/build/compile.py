@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs of the engine's sources that need no QEMU: one compiler call, the same flags for all."""
+"""Programs of the engine's sources that need no QEMU, and the engine's object: one compiler call
+each, the same flags for all."""
 
 from __future__ import annotations
 
@@ -20,6 +21,8 @@ RECIPE = Path(__file__)
 CFLAGS = (
     "-std=gnu11", "-O3", "-flto=auto", "-falign-functions=64", "-g", "-Wall", "-Wextra",
 )  # fmt: skip
+# What makes of many sources one object, which a shared library can have, too.
+_OBJECT = ("-fPIC", "-fno-semantic-interposition", "-r", "-flinker-output=nolto-rel")
 
 
 def flags(what: str, libraries: tuple[str, ...]) -> list[str]:
@@ -41,24 +44,44 @@ def compiler(what: str, command: list[str]) -> None:
 def compile_program(
     program: Path,
     engine: Path,
-    sources: list[Path],
+    sources: Sequence[Path],
     libraries: tuple[str, ...],
     folders: Sequence[Path] = (),
     key: Callable[[], str] | None = None,
+    objects: Sequence[Path] = (),
 ) -> None:
-    """A program of these sources on the engine's headers and those of other folders.
+    """A program of these sources and objects, on the engine's headers and those of other folders.
 
     It appears whole or not at all.  `key` says what its sources' key is: the program appears only
     if that is still its folder's name.
     """
-    program.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=program.parent) as work:
-        made = Path(work) / program.name
-        command = ["cc", *CFLAGS, f"-I{engine}", *(f"-I{folder}" for folder in folders)]
-        command += ["-D_GNU_SOURCE"] if folders else []
-        command += [*flags("--cflags", libraries), "-o", str(made)]
-        command += [str(path) for path in sources if path.suffix == ".c"]
-        compiler(program.name, [*command, *flags("--libs", libraries)])
+    words = [f"-I{engine}", *(f"-I{folder}" for folder in folders)]
+    words += ["-D_GNU_SOURCE"] if folders else []
+    words += [*flags("--cflags", libraries), *_code(sources), *map(str, objects)]
+    _make(program, [*words, *flags("--libs", libraries)], key)
+
+
+def compile_object(
+    whole: Path,
+    engine: Path,
+    sources: Sequence[Path],
+    libraries: tuple[str, ...],
+    key: Callable[[], str],
+) -> None:
+    """One object of all the sources, as compile_program() makes a program."""
+    words = [*_OBJECT, f"-I{engine}", *flags("--cflags", libraries), *_code(sources)]
+    _make(whole, words, key)
+
+
+def _code(sources: Sequence[Path]) -> list[str]:
+    return [str(path) for path in sources if path.suffix == ".c"]
+
+
+def _make(made: Path, words: list[str], key: Callable[[], str] | None) -> None:
+    made.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=made.parent) as work:
+        fresh = Path(work) / made.name
+        compiler(made.name, ["cc", *CFLAGS, "-o", str(fresh), *words])
         if key:
-            check_unchanged(program.name, program.parent.name, key())
-        shutil.move(made, program)
+            check_unchanged(made.name, made.parent.name, key())
+        shutil.move(fresh, made)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scarplib.build.engine_object import ensure_linked
+from scarplib.build.engine_object import ensure_engine
 from scarplib.build.engine_sources import engine_sources
 from scarplib.build.first_answer import first_program
-from scarplib.build.replayer import built_program
+from scarplib.build.replayer import built_program, ensure_program
 from scarplib.paths import ENGINE
 
 _REPLAYER = ENGINE / "replay"
@@ -33,7 +33,7 @@ def cuts_sources() -> list[Path]:
 
 def ensure_cuts() -> Path:
     """scarp-cuts, from the cache or built into it."""
-    return ensure_linked("cuts", "scarp-cuts", cuts_sources())
+    return ensure_program("cuts", "scarp-cuts", cuts_sources(), ensure_engine)
 
 
 def built_cuts() -> Path:
@@ -48,7 +48,7 @@ def why_sources() -> list[Path]:
 
 def ensure_why() -> Path:
     """scarp-why, from the cache or built into it."""
-    return ensure_linked("why", "scarp-why", why_sources())
+    return ensure_program("why", "scarp-why", why_sources(), ensure_engine)
 
 
 def first_why() -> Path:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
@@ -47,15 +48,26 @@ def key_of(program: Path) -> str:
     return program.parent.name
 
 
-def ensure_program(folder: str, name: str, files: list[Path]) -> Path:
-    """A program of these sources on the engine's headers, from the cache or built into it."""
+def ensure_program(
+    folder: str, name: str, files: list[Path], engine: Callable[[], Path] | None = None
+) -> Path:
+    """A program of these sources on the engine's headers, from the cache or built into it.
+
+    `engine` makes the engine's object (engine_object.ensure_engine): the program is linked of that
+    one, and the engine's sources among `files` only decide its key.
+    """
     binary = built_program(folder, name, files)
     if binary.is_file():
         return binary
     ensure_packages(PACKAGES)
     with locked(folder), step(f"building {name}"):
         if not binary.is_file():
-            compile_program(binary, ENGINE, files, LIBRARIES, key=lambda: program_key(files))
+            objects = [engine()] if engine else []
+            compiled = {*files} - {*engine_sources(ENGINE)} if engine else files
+            compile_program(
+                binary, ENGINE, sorted(compiled), LIBRARIES,
+                key=lambda: program_key(files), objects=objects,
+            )  # fmt: skip
     return binary
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from scarplib.build.cache import cache_dir, locked, step, tree_hash
-from scarplib.build.compile import RECIPE
-from scarplib.build.engine_object import link
+from scarplib.build.compile import RECIPE, compile_program
+from scarplib.build.engine_object import ensure_engine
 from scarplib.build.engine_sources import engine_sources
 from scarplib.build.host_packages import ensure_packages
 from scarplib.dev.bench_engine import DRIVE
@@ -82,7 +82,10 @@ def ensure_program() -> Path:
     with locked("bench"):
         if not program.is_file():
             with step("bench-realtime"):
-                link(program, _sources(), ("glib-2.0",), _key, (SHIM, ROOT / "hw"))
+                compile_program(
+                    program, ROOT / "ftl", _sources(), ("glib-2.0",), (SHIM, ROOT / "hw"), _key,
+                    [ensure_engine()],
+                )  # fmt: skip
     return program
 
 
