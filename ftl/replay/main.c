@@ -589,6 +589,7 @@ static bool jobs_allowed(GError **error)
                            : repeat != 1 ? "--repeat"
                            : max_gap_us ? "--max-gap"
                            : skip ? "--skip"
+                           : skip_broken ? "--skip-broken"
                            : scale_bytes ? "--scale" : NULL;
 
     if (excluded) {

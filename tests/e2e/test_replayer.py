@@ -428,7 +428,7 @@ class Jobs(Case):
     def test_what_a_job_does_not_read(self) -> None:
         for option in (
             ("-m", "closed"), ("-q", 4), ("--speed", 500), ("--backlog", 5), ("--align", 4096),
-            ("--scale", 4096), ("-n", 10), ("--warmup", 10),
+            ("--scale", 4096), ("-n", 10), ("--warmup", 10), ("--skip-broken", 1),
         ):  # fmt: skip
             with self.subTest(option):
                 self.fails(*option, "--job", f"1={self.READS}", words=("--job: excludes --",))
