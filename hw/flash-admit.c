@@ -59,17 +59,6 @@ static uint64_t held_by(const FlashCmd *cmd)
     return cmd->held ? cmd->cmd.length_bytes : 0;
 }
 
-/*
- * True for a write whose data is in QEMU's memory: the write of a Copy, or a
- * write from the controller's memory buffer. The data of a Copy was counted as
- * used room when a read brought it there. If the writes of Copies waited for
- * room, they could wait for each other for ever.
- */
-static bool has_own_data(const FlashCmd *cmd)
-{
-    return cmd->cmd.op == SCARP_OP_WRITE && cmd->iov;
-}
-
 /* Returns a cancelled command that may change some of cmd's bytes, or NULL. */
 static FlashCmd *leftover_before(NvmeFlash *flash, const FlashCmd *cmd)
 {
@@ -142,14 +131,18 @@ static bool is_room(NvmeFlash *flash, const FlashCmd *cmd)
            flash->admit.room_used + room_of(cmd) + held_by(cmd) <= ROOM_BYTES;
 }
 
-/* Returns true if cmd may begin. Otherwise queues cmd, and returns false. */
+/*
+ * Returns true if cmd may begin. Otherwise queues cmd, and returns false. The
+ * write of a Copy does not wait for room, which the Copy's read uses until the
+ * write has ended: such writes could wait for each other for ever.
+ */
 static bool may_begin(NvmeFlash *flash, FlashCmd *cmd)
 {
     FlashCmd *leftover = leftover_before(flash, cmd);
 
     if (leftover) {
         put(&leftover->blocked, cmd);
-    } else if (!has_own_data(cmd) &&
+    } else if (!cmd->counted &&
                (!QTAILQ_EMPTY(&flash->admit.for_room) ||
                 !is_room(flash, cmd))) {
         put(&flash->admit.for_room, cmd);

@@ -252,6 +252,7 @@ static BlockAIOCB *flash_submit(NvmeNamespace *ns, const NvmeNsIo *io,
     cmd->qsg = io->qsg;
     cmd->iov = io->iov;
     cmd->held = io->held;
+    cmd->counted = io->counted;
     cmd->cmd.op = ops[io->op];
     /* with the write cache disabled (Set Features) each write has FUA */
     cmd->cmd.fua = write && ((io->flags & BDRV_REQ_FUA) ||

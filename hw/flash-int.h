@@ -47,6 +47,7 @@ struct FlashCmd {
     uint64_t rest_bytes; /* bytes to deallocate or zero after this piece */
     int64_t arrived_ns;  /* arrival, or begin after a wait; drive's time */
     bool has_data;
+    bool counted;        /* the write of a Copy, whose read still uses room */
     bool has_room;       /* the command is counted in admit.room_used */
     bool leftover;       /* the command is cancelled, and in admit.leftovers */
     IntervalTreeNode range;

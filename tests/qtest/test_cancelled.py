@@ -14,6 +14,7 @@ from pathlib import Path
 from fixture import KIB, MIB, DriveTest, flash, namespace, pattern
 from machine import Machine
 from nvme import PAGE, Admin, Controller, Namespace, Op, Queue, Status
+from test_pointers import BUFFER
 from test_realtime import HostController
 
 OLD, NEW = pattern(1, 4 * KIB), pattern(2, 4 * KIB)
@@ -210,28 +211,39 @@ class FullRoom(DriveTest):
 
     EACH_BYTES = 2 * MIB
 
-    def test_what_finds_no_room_does_not_begin(self) -> None:
+    def check(self, opcode: int, in_buffer: bool) -> None:
         """A command needs more than its data: the last of 256 waits, though their data would fit.
 
         A reset forgets what waits, so only what had begun is in the command log.
         """
         drives = self.machine(
             flash(more=",overrides=geometry.page_bytes=32768"),
-            ["-device", "nvme,id=nvme0,serial=scarp0,addr=4,mdts=9"],
+            [
+                "-device",
+                "nvme,id=nvme0,serial=scarp0,addr=4,mdts=9,cmb_size_mb=1,legacy-cmb=on",
+            ],
             namespace(),
         )
         ctrl = Controller(drives)
+        ctrl.place(4, 2, BUFFER)
         # All of one page, by a list of pages that goes on at its own beginning.
-        page, pages = drives.alloc(PAGE), drives.alloc(PAGE)
+        page, pages = BUFFER if in_buffer else drives.alloc(PAGE), drives.alloc(PAGE)
         drives.write(pages, struct.pack("<Q", page) * (PAGE // 8 - 1) + struct.pack("<Q", pages))
         for _ in range(2):
             ns = Namespace(ctrl.create_queue())
             for _ in range(ROOM // self.EACH_BYTES // 2):
-                ns.start(Op.READ, 0, self.EACH_BYTES, (page, pages), ring=False)
+                ns.start(opcode, 0, self.EACH_BYTES, (page, pages), ring=False)
             ns.queue.ring()
         drives.step(1)
         ctrl.disable()
         self.assertEqual(len(self.finish(drives)), ROOM // self.EACH_BYTES - 1)
+
+    def test_what_finds_no_room_does_not_begin(self) -> None:
+        self.check(Op.READ, in_buffer=False)
+
+    def test_writes_from_the_controllers_memory(self) -> None:
+        """Their data is copied from there into QEMU's own, and needs room as any other."""
+        self.check(Op.WRITE, in_buffer=True)
 
 
 class Room(DriveTest):
