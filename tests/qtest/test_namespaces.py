@@ -110,6 +110,21 @@ class Namespaces(DriveTest):
         self.assertEqual(create(ctrl, 1)[0], Status.INSUFFICIENT_CAPACITY)
         self.finish(machine)
 
+    def test_all_numbers(self) -> None:
+        """A subsystem has 256 of them, from 1 on; one that is free is given again."""
+        machine, ctrl = self.one_drive()
+        for nsid in range(3, 257):
+            self.assertEqual(create(ctrl, 1), (Status.OK, nsid))
+        before = capacity(ctrl)
+        self.assertEqual(create(ctrl, 1)[0], Status.NSID_UNAVAILABLE)
+        self.assertEqual((capacity(ctrl), listed(ctrl, ALLOCATED)), (before, [*range(1, 257)]))
+        self.assertEqual(delete(ctrl, 256), Status.OK)
+        self.assertEqual(create(ctrl, 1), (Status.OK, 256))
+        self.assertEqual(delete(ctrl, ALL), Status.OK)
+        self.assertEqual(listed(ctrl, ALLOCATED), [])
+        self.assertEqual(*capacity(ctrl))
+        self.finish(machine)
+
     def test_deleted_and_created(self) -> None:
         """Nothing of a deleted namespace is left for the one that gets its bytes."""
         machine, ctrl = self.one_drive()
@@ -328,14 +343,60 @@ class Namespaces(DriveTest):
             self.assertEqual(data, bytes(wanted))
         self.finish(machine)
 
-    def test_two_controllers(self) -> None:
-        """Each that had the namespace is told, and which one is in its log."""
-        machine = self.machine(
+    def two_controllers(self, more: str = "") -> Machine:
+        return self.machine(
             ["-device", "nvme-subsys,id=s0"],
-            flash(),
+            flash(more=more),
             *(["-device", f"nvme,id=nvme{n},serial=same,subsys=s0,addr={4 + n}"] for n in (0, 1)),
             namespace(more=f",size={MIB}"),
         )
+
+    def test_start_during_a_deletion(self) -> None:
+        """A controller that starts meanwhile does not get the namespace, even if it stays."""
+        for aborted in (False, True):
+            machine = self.two_controllers(",overrides=timing.read_ns=2000000")
+            first = Controller(machine, 4)
+            ns = Namespace(first.create_queue())
+            ns.write(0, pattern(1, 4 * KIB))
+            ns.flush()
+            _, prp = ns.buffer(4 * KIB)
+            before = ns.start(Op.READ, 0, 4 * KIB, prp)
+            machine.step(1)
+            gone = first.admin.submit(Admin.NAMESPACE, 1, cdw=(DELETE,))
+            machine.step(1)
+            second = Controller(machine, 5)
+            self.assertIsNone(first.admin.done(gone))
+            if aborted:
+                first.admin.submit(Admin.ABORT, cdw=(gone << 16,))
+            status = Status.ABORT_REQUESTED if aborted else Status.OK
+            self.assertEqual(first.admin.wait(gone).status, status)
+            self.assertEqual(ns.queue.wait(before).status, Status.OK)
+            for _ in range(2):
+                self.assertEqual(listed(second, ACTIVE), [])
+                second.disable()
+                second.enable()
+            self.assertEqual(listed(second, ALLOCATED), [1] if aborted else [])
+            other = Namespace(second.create_queue())
+            self.assertEqual(other.simple(Op.READ, 0, SECTOR), Status.INVALID_FIELD)
+            if aborted:
+                self.assertEqual(attach(second, 1), Status.OK)
+                self.assertEqual(other.read(0, 4 * KIB), pattern(1, 4 * KIB))
+            self.finish(machine)
+
+    def test_format_to_larger_blocks(self) -> None:
+        """A namespace without a whole block of 4 KiB keeps its blocks."""
+        machine, ctrl = self.one_drive()
+        for nsid, blocks, wanted in ((3, 7, (Status.INVALID_FORMAT, 7)), (4, 15, (Status.OK, 1))):
+            self.assertEqual(create(ctrl, blocks), (Status.OK, nsid))
+            self.assertEqual(attach(ctrl, nsid), Status.OK)
+            status = ctrl.command(Admin.FORMAT, nsid, cdw=(1,)).status
+            (size,) = struct.unpack_from("<Q", ctrl.identify(COMMON, nsid))
+            self.assertEqual((status, size), wanted)
+        self.finish(machine)
+
+    def test_two_controllers(self) -> None:
+        """Each that had the namespace is told, and which one is in its log."""
+        machine = self.two_controllers()
         hosts = [Controller(machine, slot) for slot in (4, 5)]
         self.assertEqual(attached_to(hosts[0], 1), [0, 1])
         events = []
