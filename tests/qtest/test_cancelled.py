@@ -242,7 +242,7 @@ class FullRoom(DriveTest):
         self.check(Op.READ, in_buffer=False)
 
     def test_writes_from_the_controllers_memory(self) -> None:
-        """Their data is copied from there into QEMU's own, and needs room as any other."""
+        """A write copies its data from there into QEMU's memory, and needs room for that."""
         self.check(Op.WRITE, in_buffer=True)
 
 

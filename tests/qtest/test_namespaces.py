@@ -111,7 +111,7 @@ class Namespaces(DriveTest):
         self.finish(machine)
 
     def test_all_numbers(self) -> None:
-        """A subsystem has 256 of them, from 1 on; one that is free is given again."""
+        """A subsystem has the numbers 1 to 256, and gives a free one again."""
         machine, ctrl = self.one_drive()
         for nsid in range(3, 257):
             self.assertEqual(create(ctrl, 1), (Status.OK, nsid))
@@ -178,7 +178,7 @@ class Namespaces(DriveTest):
         self.finish(machine)
 
     def test_commands_in_flight(self) -> None:
-        """They end before the namespace goes; new ones are refused at once."""
+        """Commands in flight end before the namespace goes; new ones are refused at once."""
         machine, ctrl = self.one_drive(",overrides=timing.read_ns=2000000")
         ns = Namespace(ctrl.create_queue())
         ns.write(0, pattern(1, 64 * KIB))
@@ -218,7 +218,7 @@ class Namespaces(DriveTest):
         self.finish(machine)
 
     def test_reset_of_the_controller(self) -> None:
-        """It ends a deletion; what a host has attached and detached stays so."""
+        """A reset ends a deletion; what a host has attached and detached stays so."""
         machine, ctrl = self.one_drive()
         self.assertEqual(create(ctrl, 8), (Status.OK, 3))
         self.assertEqual(attach(ctrl, 3), Status.OK)
@@ -240,7 +240,7 @@ class Namespaces(DriveTest):
         self.finish(machine)
 
     def test_interrupted_at_any_moment(self) -> None:
-        """By an Abort, a reset or a power cut, with commands before it: it is there, or gone."""
+        """After an Abort, a reset or a power cut the namespace is detached, or gone."""
         machine, ctrl = self.one_drive(CUTS)
         draw = random.Random(5)
         gone, turns = 0, 36 if ALL_TESTS else 12
@@ -395,7 +395,7 @@ class Namespaces(DriveTest):
         self.finish(machine)
 
     def test_two_controllers(self) -> None:
-        """Each that had the namespace is told, and which one is in its log."""
+        """Each controller that had the namespace is told, and its log says which one that is."""
         machine = self.two_controllers()
         hosts = [Controller(machine, slot) for slot in (4, 5)]
         self.assertEqual(attached_to(hosts[0], 1), [0, 1])
