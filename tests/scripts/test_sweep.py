@@ -323,6 +323,16 @@ class Progress(Folder):
             thread.call_args[1]["target"](*thread.call_args[1]["args"])
         self.assertEqual(said.getvalue(), f"[{'':20}] 0 of 1 cells\n")
 
+    def test_a_shorter_line_leaves_nothing_of_the_one_before(self) -> None:
+        stop = mock.Mock(wait=mock.Mock(side_effect=[False, False, True]))
+        with (
+            mock.patch("scarplib.sweep.progress.line", side_effect=["a long line", "short"]),
+            contextlib.redirect_stderr(io.StringIO()) as said,
+        ):
+            said.isatty = lambda: True  # type: ignore[method-assign]
+            progress._show(progress.Amount([]), stop)
+        self.assertEqual(said.getvalue(), "\ra long line\rshort      \n")
+
     def test_what_an_interrupted_run_has_left_does_not_count(self) -> None:
         out = self.folder / "out"
         words = (*GOOD, "--replay", "gen:zipf", "--schemes", "baseline,pgc", "--out", str(out))

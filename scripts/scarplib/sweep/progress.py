@@ -74,12 +74,13 @@ def line(amount: Amount, before: int, seconds: float) -> str:
 
 def _show(amount: Amount, stop: threading.Event) -> None:
     """One line on a terminal; elsewhere one at the begin, and then a line a minute."""
-    begun, last, before = time.monotonic(), -60.0, amount.done()
+    begun, last, before, width = time.monotonic(), -60.0, amount.done(), 0
     while not stop.wait(0.5):
         spent = time.monotonic() - begun
         if sys.stderr.isatty():
             text = line(amount, before, spent)
-            print(f"\r{text}   ", end="", file=sys.stderr, flush=True)
+            print("\r" + text.ljust(width), end="", file=sys.stderr, flush=True)
+            width = len(text)
         elif spent - last >= 60:
             last = spent
             print(line(amount, before, spent), file=sys.stderr, flush=True)
