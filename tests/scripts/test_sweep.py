@@ -326,11 +326,14 @@ class Progress(Folder):
     def test_a_shorter_line_leaves_nothing_of_the_one_before(self) -> None:
         stop = mock.Mock(wait=mock.Mock(side_effect=[False, False, True]))
         with (
+            mock.patch("scarplib.sweep.progress.threading.Event", return_value=stop),
+            mock.patch("scarplib.sweep.progress.threading.Thread") as thread,
             mock.patch("scarplib.sweep.progress.line", side_effect=["a long line", "short"]),
+            progress.shown(progress.Amount([])),
             contextlib.redirect_stderr(io.StringIO()) as said,
         ):
             said.isatty = lambda: True  # type: ignore[method-assign]
-            progress._show(progress.Amount([]), stop)
+            thread.call_args[1]["target"](*thread.call_args[1]["args"])
         self.assertEqual(said.getvalue(), "\ra long line\rshort      \n")
 
     def test_what_an_interrupted_run_has_left_does_not_count(self) -> None:
