@@ -111,7 +111,7 @@ void scarp_map_recover(ScarpDrive *drive)
 void scarp_mend_add(ScarpDrive *drive, ScarpMend *mend, uint32_t ppn)
 {
     if (!mend->unit) {
-        mend->room = drive->geo.units_per_block;
+        mend->room = drive->geo.victim_units;
         mend->unit = g_new(uint32_t, mend->room);
     }
     g_assert(mend->n_units < mend->room);
@@ -121,7 +121,8 @@ void scarp_mend_add(ScarpDrive *drive, ScarpMend *mend, uint32_t ppn)
 void scarp_mend_kill(ScarpDrive *drive, ScarpMend *mend, uint32_t block)
 {
     if (!mend->dead) {
-        mend->dead = g_new(uint32_t, drive->desc.blocks_per_plane);
+        mend->dead = g_new(uint32_t, MAX(drive->desc.blocks_per_plane,
+                                         drive->desc.reclaim_planes));
     }
     mend->dead[mend->n_dead++] = block;
 }
@@ -193,7 +194,6 @@ static bool mend_any(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 {
     uint32_t victim;
 
-    /* recovery/units.c mends groups of planes */
     if (scarp_blocks_in_units(drive) || scarp_plane_is_sound(drive, p)) {
         return false;
     }
@@ -237,6 +237,21 @@ bool scarp_map_mend(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
     }
     return drive->map.ops->mend ? drive->map.ops->mend(drive, p, mend)
                                 : mend_any(drive, p, mend);
+}
+
+bool scarp_map_mend_group(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
+{
+    if (scarp_plane_is_sound(drive, p)) {
+        return false;
+    }
+    scarp_mark(drive, mended_by_unit);
+    mend->n_units = mend->n_dead = 0;
+    scarp_ru_take_victim(
+        drive, scarp_ru_least_valid(drive, scarp_ru_group(drive, p)));
+    for (uint32_t i = 0; i < drive->desc.reclaim_planes; i++) {
+        scarp_mend_victim(drive, mend, scarp_ru_victim_block(drive, p + i));
+    }
+    return true;
 }
 
 void scarp_map_mend_copied(ScarpDrive *drive, ScarpMend *mend,

@@ -399,6 +399,13 @@ void scarp_map_recover(ScarpDrive *drive);
  */
 bool scarp_map_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
 /*
+ * Does the same for a group of planes that share reclaim units of several
+ * planes, when scarp_map_mend() has no more work in any plane. Fills `mend`
+ * with the copies of a unit, and the erases of its blocks. plane: the group's
+ * first one.
+ */
+bool scarp_map_mend_group(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
+/*
  * Called when all units of `mend` have been copied to the block *target. The
  * function sets *target to SCARP_NONE if that block must get no units of the
  * next call of scarp_map_mend().

@@ -70,7 +70,7 @@ typedef struct {
 typedef struct {
     uint32_t *unit;   /* [room]: PPNs; SCARP_PAD: a page without data */
     uint32_t n_units, room;
-    uint32_t *dead;   /* [blocks_per_plane]: blocks to erase, the last first */
+    uint32_t *dead;   /* blocks to erase, the last first */
     uint32_t n_dead;
     uint32_t next;    /* the block of the plane to look at next */
     uint32_t group;   /* logical block, or superblock, of the units */

@@ -38,17 +38,26 @@ void scarp_recovery_mended(ScarpDrive *drive, uint32_t plane,
  * mend.c: scarp_recovery_read_next() creates the read of the next page that has
  * units for the next program, and returns false if all of these are read.
  * scarp_recovery_page_units() returns how many units go into the next page.
+ * scarp_recovery_erase_next() creates the next erase, and returns false if
+ * there is none.
  */
 bool scarp_recovery_read_next(ScarpDrive *drive, ScarpRecoveryJob *job);
+bool scarp_recovery_erase_next(ScarpDrive *drive, const ScarpRecoveryJob *job);
 uint32_t scarp_recovery_page_units(const ScarpDrive *drive,
                                    const ScarpRecoveryJob *job);
 
 /*
- * units.c: the same as scarp_recovery_mend() and scarp_recovery_mended(), of
- * the group of this plane. Planes other than the group's first have no work.
+ * mend.c: returns the plane whose work the command is: its own, or, while
+ * groups of planes gain free reclaim units, its group's first one.
+ */
+uint32_t scarp_recovery_plane(const ScarpDrive *drive,
+                              const ScarpFlashCmd *cmd);
+
+/*
+ * units.c: the same as scarp_recovery_mend(), of the group of this plane.
+ * Planes other than the group's first have no work.
  */
 bool scarp_recovery_units(ScarpDrive *drive, uint32_t plane);
-void scarp_recovery_units_ended(ScarpDrive *drive, const ScarpFlashCmd *cmd);
 
 /*
  * sanitize.c: scarp_recovery_sanitize() creates the erase of the plane's next

@@ -55,6 +55,20 @@ bool scarp_recovery_read_next(ScarpDrive *drive, ScarpRecoveryJob *job)
     return true;
 }
 
+bool scarp_recovery_erase_next(ScarpDrive *drive, const ScarpRecoveryJob *job)
+{
+    uint32_t block;
+
+    if (!job->mend.n_dead) {
+        return false;
+    }
+    block = job->mend.dead[job->mend.n_dead - 1];
+    scarp_recovery_issue(drive, scarp_block_plane(drive, block),
+                         SCARP_FLASH_ERASE, SCARP_ORIGIN_GC,
+                         scarp_block_ppn(drive, block), 0);
+    return true;
+}
+
 static void program_next(ScarpDrive *drive, uint32_t p, ScarpRecoveryJob *job)
 {
     if (job->target == SCARP_NONE) {
@@ -80,7 +94,8 @@ static void copied(ScarpDrive *drive, ScarpRecoveryJob *job, uint32_t ppn)
     }
     drive->stats.padded_units += drive->geo.units_per_page - n;
     job->done += n;
-    if (scarp_block_written(drive, job->target) == drive->desc.pages_per_block) {
+    if (job->target != SCARP_NONE &&
+        scarp_block_written(drive, job->target) == drive->desc.pages_per_block) {
         scarp_map_mend_filled(drive, &job->mend, job->target);
         job->target = SCARP_NONE;
     }
@@ -105,11 +120,7 @@ bool scarp_recovery_mend(ScarpDrive *drive, uint32_t p)
             scarp_map_mend_copied(drive, &job->mend, &job->target);
             job->mend.n_units = job->done = job->read = 0;
         }
-        if (job->mend.n_dead) {
-            uint32_t block = job->mend.dead[job->mend.n_dead - 1];
-
-            scarp_recovery_issue(drive, p, SCARP_FLASH_ERASE, SCARP_ORIGIN_GC,
-                                 scarp_block_ppn(drive, block), 0);
+        if (scarp_recovery_erase_next(drive, job)) {
             return true;
         }
         job->mend.open = job->target != SCARP_NONE;
@@ -122,6 +133,14 @@ bool scarp_recovery_mend(ScarpDrive *drive, uint32_t p)
         }
         job->read = job->done = 0;
     }
+}
+
+uint32_t scarp_recovery_plane(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
+{
+    uint32_t p = scarp_flash_plane(cmd);
+
+    return drive->recovery.step == RECOVERY_UNITS
+               ? scarp_ru_first_plane(drive, p) : p;
 }
 
 void scarp_recovery_mended(ScarpDrive *drive, uint32_t p,
@@ -145,10 +164,8 @@ void scarp_recovery_mended(ScarpDrive *drive, uint32_t p,
 const uint32_t *scarp_recovery_sources(const ScarpDrive *drive,
                                        const ScarpFlashCmd *cmd, uint32_t *n)
 {
-    uint32_t p = scarp_flash_plane(cmd);
     const ScarpRecoveryJob *job =
-        &drive->recovery.plane[drive->recovery.step == RECOVERY_UNITS
-                                   ? scarp_ru_first_plane(drive, p) : p].job;
+        &drive->recovery.plane[scarp_recovery_plane(drive, cmd)].job;
 
     *n = scarp_recovery_page_units(drive, job);
     return &job->mend.unit[job->done];

@@ -193,7 +193,7 @@ void scarp_recovery_begin(ScarpDrive *drive)
 
 void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
 {
-    uint32_t p = scarp_flash_plane(cmd);
+    uint32_t p = scarp_recovery_plane(drive, cmd);
 
     switch (scarp_flash_kind(cmd)) {
     case SCARP_FLASH_READ:
@@ -205,11 +205,9 @@ void scarp_recovery_ended(ScarpDrive *drive, ScarpFlashCmd *cmd)
     default:
         break;
     }
-    if (drive->recovery.step == RECOVERY_MEND) {
+    if (drive->recovery.step == RECOVERY_MEND ||
+        drive->recovery.step == RECOVERY_UNITS) {
         scarp_recovery_mended(drive, p, cmd);
-    } else if (drive->recovery.step == RECOVERY_UNITS) {
-        scarp_recovery_units_ended(drive, cmd);
-        p = scarp_ru_first_plane(drive, p);
     } else if (drive->recovery.step == RECOVERY_SANITIZE) {
         scarp_recovery_sanitized(drive, cmd);
     }
