@@ -153,8 +153,14 @@ uint64_t scarp_ru_bytes(const ScarpGeometry *geo);
  * plane, and, for the first plane of a group, the group's units.
  */
 bool scarp_ru_check(const ScarpDrive *drive, uint32_t plane, GError **error);
-/* blocks/laws.c: counts the block's valid bits. */
+/*
+ * Functions of blocks/laws.c. scarp_block_marks() counts the block's valid
+ * bits. scarp_buckets_check() checks the lists of candidates by valid units, and
+ * adds the number of blocks in them to *listed.
+ */
 uint32_t scarp_block_marks(const ScarpDrive *drive, uint32_t block);
+bool scarp_buckets_check(const ScarpDrive *drive, uint32_t plane,
+                         uint32_t *listed, GError **error);
 /* Functions of blocks/bad.c. */
 void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
 /*

@@ -16,6 +16,41 @@ uint32_t scarp_block_marks(const ScarpDrive *drive, uint32_t block)
     return marks;
 }
 
+bool scarp_buckets_check(const ScarpDrive *drive, uint32_t p,
+                         uint32_t *listed, GError **error)
+{
+    const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+
+    for (uint32_t v = 0; v <= drive->geo.victim_units; v++) {
+        bool filled = plane->bucket_filled[v / 64] >> (v % 64) & 1;
+        uint32_t last = SCARP_NONE;
+
+        if (filled != (plane->bucket[v].head != SCARP_NONE)) {
+            return scarp_law_differs(error, "mark of bucket", v, filled,
+                                     !filled);
+        }
+        for (uint32_t b = plane->bucket[v].head; b != SCARP_NONE;
+             b = drive->blocks.link[b].next) {
+            if (scarp_victim_valid(drive, b) != v ||
+                scarp_block_record(drive, b)->state != BLOCK_FULL) {
+                return scarp_law_differs(error, "bucket of block", b, v,
+                                         scarp_victim_valid(drive, b));
+            }
+            if (drive->blocks.link[b].prev != last) {
+                return scarp_law_differs(error, "block before block", b,
+                                         drive->blocks.link[b].prev, last);
+            }
+            last = b;
+            ++*listed;
+        }
+        if (plane->bucket[v].tail != last) {
+            return scarp_law_differs(error, "last block of bucket", v,
+                                     plane->bucket[v].tail, last);
+        }
+    }
+    return true;
+}
+
 /*
  * Checks that the plane's blocks in the state BLOCK_ACTIVE are exactly the open
  * blocks of its write points. `named` is the number of open blocks of the SLC
@@ -104,32 +139,8 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, uint32_t n_static,
                      scarp_block_is_translation(drive, b);
         valid += found;
     }
-    for (uint32_t v = 0; v <= drive->geo.units_per_block; v++) {
-        bool filled = plane->bucket_filled[v / 64] >> (v % 64) & 1;
-        uint32_t last = SCARP_NONE;
-
-        if (filled != (plane->bucket[v].head != SCARP_NONE)) {
-            return scarp_law_differs(error, "mark of bucket", v, filled,
-                                     !filled);
-        }
-        for (uint32_t b = plane->bucket[v].head; b != SCARP_NONE;
-             b = drive->blocks.link[b].next) {
-            if (scarp_block_record(drive, b)->valid != v ||
-                scarp_block_record(drive, b)->state != BLOCK_FULL) {
-                return scarp_law_differs(error, "bucket of block", b, v,
-                                         scarp_block_record(drive, b)->valid);
-            }
-            if (drive->blocks.link[b].prev != last) {
-                return scarp_law_differs(error, "block before block", b,
-                                         drive->blocks.link[b].prev, last);
-            }
-            last = b;
-            listed++;
-        }
-        if (plane->bucket[v].tail != last) {
-            return scarp_law_differs(error, "last block of bucket", v,
-                                     plane->bucket[v].tail, last);
-        }
+    if (!scarp_buckets_check(drive, p, &listed, error)) {
+        return false;
     }
     free -= n_static;
     if (free != plane->n_free) {

@@ -141,31 +141,8 @@ static bool check_buckets(const ScarpDrive *drive, uint32_t group,
         &drive->blocks.plane[group * planes_of(drive)];
     uint32_t listed = 0;
 
-    for (uint32_t v = 0; v <= drive->geo.victim_units; v++) {
-        bool filled = plane->bucket_filled[v / 64] >> (v % 64) & 1;
-        uint32_t last = SCARP_NONE;
-
-        if (filled != (plane->bucket[v].head != SCARP_NONE)) {
-            return scarp_law_differs(error, "mark of bucket", v, filled,
-                                     !filled);
-        }
-        for (uint32_t b = plane->bucket[v].head; b != SCARP_NONE;
-             b = drive->blocks.link[b].next) {
-            if (scarp_ru_valid(drive, b) != v) {
-                return scarp_law_differs(error, "bucket of block", b, v,
-                                         scarp_ru_valid(drive, b));
-            }
-            if (drive->blocks.link[b].prev != last) {
-                return scarp_law_differs(error, "block before block", b,
-                                         drive->blocks.link[b].prev, last);
-            }
-            last = b;
-            listed++;
-        }
-        if (plane->bucket[v].tail != last) {
-            return scarp_law_differs(error, "last block of bucket", v,
-                                     plane->bucket[v].tail, last);
-        }
+    if (!scarp_buckets_check(drive, group * planes_of(drive), &listed, error)) {
+        return false;
     }
     return (listed == n_full && plane->n_full == n_full) ||
            scarp_law_differs(error, "full reclaim units of group", group,

@@ -75,16 +75,9 @@ static void collect(ScarpDrive *drive, uint32_t p, uint32_t victim,
     scarp_block_take(drive, victim);
     for (uint32_t i = 0; i < drive->geo.units_per_block;) {
         uint32_t bits = MIN(64, drive->geo.units_per_block - i);
-        uint32_t n = 0, from[64];
-        uint64_t valid = scarp_valid_bits(drive, first + i, bits);
+        uint32_t from[64], n = scarp_gc_list_valid(drive, first + i, bits, from,
+                                                   &last_page, &reads);
 
-        for (; valid; valid &= valid - 1) {
-            uint32_t at = i + __builtin_ctzll(valid);
-
-            from[n++] = first + at;
-            reads += at >> drive->geo.page_shift != last_page;
-            last_page = at >> drive->geo.page_shift;
-        }
         copy(drive, p, stream, &copies, from, n);
         moved += n;
         i += bits;

@@ -14,6 +14,30 @@ static inline ScarpCopy *scarp_copy_of(ScarpUnit *unit)
 }
 
 /*
+ * Lists the PPNs of the valid units among n units from `first` on, at most 64
+ * in one block, and returns how many these are. Adds the pages to be read for
+ * them to *reads. *last_page: the page of the last valid unit before, or
+ * UINT32_MAX.
+ */
+static inline uint32_t scarp_gc_list_valid(const ScarpDrive *drive,
+                                           uint32_t first, uint32_t n,
+                                           uint32_t *ppns, uint32_t *last_page,
+                                           uint32_t *reads)
+{
+    uint64_t valid = scarp_valid_bits(drive, first, n);
+    uint32_t found = 0;
+
+    for (; valid; valid &= valid - 1) {
+        uint32_t ppn = first + __builtin_ctzll(valid);
+
+        ppns[found++] = ppn;
+        *reads += ppn >> drive->geo.page_shift != *last_page;
+        *last_page = ppn >> drive->geo.page_shift;
+    }
+    return found;
+}
+
+/*
  * Reports to observers, such as a log, that a collection or a merge has ended.
  */
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);

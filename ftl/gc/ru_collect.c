@@ -91,16 +91,9 @@ static void copy_block(ScarpDrive *drive, uint32_t group, uint32_t block,
 
     for (uint32_t i = 0; i < drive->geo.units_per_block; i += 64) {
         uint32_t bits = MIN(64, drive->geo.units_per_block - i);
-        uint32_t n = 0, from[64];
-        uint64_t valid = scarp_valid_bits(drive, first + i, bits);
+        uint32_t from[64], n = scarp_gc_list_valid(drive, first + i, bits, from,
+                                                   &last_page, &copies->reads);
 
-        for (; valid; valid &= valid - 1) {
-            uint32_t at = i + __builtin_ctzll(valid);
-
-            from[n++] = first + at;
-            copies->reads += at >> drive->geo.page_shift != last_page;
-            last_page = at >> drive->geo.page_shift;
-        }
         copy(drive, group, copies, from, n);
     }
     scarp_block_emptied(drive, block);
