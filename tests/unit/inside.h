@@ -445,8 +445,8 @@ static inline const char *inside_break_demand(ScarpDrive *drive, unsigned law)
 }
 
 /*
- * The same of a drive with reclaim units of several planes, of one group, that
- * has been aged and has an open unit.
+ * Breaks one law of a drive with reclaim units of several planes, of one group,
+ * that has been aged and has an open unit; the rest as above.
  */
 static inline const char *inside_break_units(ScarpDrive *drive, unsigned law)
 {
@@ -1444,7 +1444,7 @@ static inline void inside_swap_versions(ScarpDrive *drive, uint32_t a,
     drive->media.version_of[b] = version;
 }
 
-/* Who opened the block: the host, or collections. */
+/* The block was opened for the host, or for collections. */
 static inline ScarpOrigin inside_origin(const ScarpDrive *drive, uint32_t block)
 {
     return scarp_media_origin(drive, block);

@@ -160,6 +160,33 @@ static void test_collected_together(void)
                        "controller.buffer_bytes=16384", 2, 4);
 }
 
+/*
+ * A unit is free when its last block is erased. Plane 0 has fewer good blocks
+ * than the others, so the group's free units are those of plane 0 as long as no
+ * victim has lost its block there alone.
+ */
+static void test_free_when_erased(void)
+{
+    Rig *rig = rig_new("baseline", NULL,
+                       UNITS_OF_4 ",nand.endurance_erases=100000");
+    uint32_t bad;
+
+    rig_age(rig, 1000);
+    for (uint32_t b = 0; b < 8; b++) {
+        inside_set_erases(rig->drive, b, 100000);
+    }
+    write_random(rig, 3000);
+    bad = inside_bad_blocks(rig->drive, 0);
+    g_assert_cmpuint(bad, >, 0);
+    for (uint32_t p = 1; p < PLANES; p++) {
+        g_assert_cmpuint(inside_bad_blocks(rig->drive, p), ==, 0);
+        g_assert_cmpuint(inside_erased_blocks(rig->drive, p), >=,
+                         inside_erased_blocks(rig->drive, 0));
+    }
+    write_random(rig, 3000);
+    rig_free(rig);
+}
+
 /* Copies fill their own units, page by page round the planes. */
 static void test_copies_in_stripe_order(void)
 {
@@ -404,6 +431,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ru/streams-have-units", test_streams_have_units);
     g_test_add_func("/ru/many-streams", test_many_streams);
     g_test_add_func("/ru/collected-together", test_collected_together);
+    g_test_add_func("/ru/free-when-erased", test_free_when_erased);
     g_test_add_func("/ru/copies-in-stripe-order", test_copies_in_stripe_order);
     g_test_add_func("/ru/isolated", test_isolated);
     g_test_add_func("/ru/laws", test_laws);

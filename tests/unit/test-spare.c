@@ -199,17 +199,25 @@ static unsigned least_accepted(const char *scheme, const char *text)
     return high > 10000 ? 0 : high;
 }
 
-static void test_near_limit(gconstpointer data)
+/*
+ * Drives with the least over-provisioning that is accepted, of as many seeds,
+ * work full and for ever; `more` draws keys besides. More than `least` of them
+ * must have such an over-provisioning.
+ */
+static void near_limit(const char *scheme, guint32 seeds, unsigned least,
+                       void (*more)(GRand *rand, GString *text))
 {
-    const char *scheme = data;
     unsigned tried = 0;
 
-    for (guint32 seed = 1; seed <= (g_test_slow() ? 300 : 8); seed++) {
+    for (guint32 seed = 1; seed <= (g_test_slow() ? 300 : seeds); seed++) {
         g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
         g_autoptr(GString) text = g_string_new(NULL);
         unsigned permille;
 
         draw(rand, scheme, text);
+        if (more) {
+            more(rand, text);
+        }
         permille = least_accepted(scheme, text->str);
         if (!permille) {
             continue;
@@ -220,59 +228,22 @@ static void test_near_limit(gconstpointer data)
         full(scheme, text->str, seed, seed % 3 ? 0 : 400000);
         tried++;
     }
-    g_assert_cmpuint(tried, >, 3);
+    g_assert_cmpuint(tried, >, least);
 }
 
-/* The same with an SLC cache. */
-static void test_near_limit_slc(gconstpointer data)
+static void test_near_limit(gconstpointer scheme)
 {
-    const char *scheme = data;
-    unsigned tried = 0;
-
-    for (guint32 seed = 1; seed <= (g_test_slow() ? 300 : 16); seed++) {
-        g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
-        g_autoptr(GString) text = g_string_new(NULL);
-        unsigned permille;
-
-        draw(rand, scheme, text);
-        draw_slc(rand, text);
-        permille = least_accepted(scheme, text->str);
-        if (!permille) {
-            continue;
-        }
-        g_string_append_printf(text, ",ftl.over_provisioning_permille=%u",
-                               permille);
-        g_test_message("seed %u: %s", seed, text->str);
-        full(scheme, text->str, seed, seed % 3 ? 0 : 400000);
-        tried++;
-    }
-    g_assert_cmpuint(tried, >, 6);
+    near_limit(scheme, 8, 3, NULL);
 }
 
-/* The same with reclaim units of several planes. */
-static void test_near_limit_ru(gconstpointer data)
+static void test_near_limit_slc(gconstpointer scheme)
 {
-    const char *scheme = data;
-    unsigned tried = 0;
+    near_limit(scheme, 16, 6, draw_slc);
+}
 
-    for (guint32 seed = 1; seed <= (g_test_slow() ? 300 : 16); seed++) {
-        g_autoptr(GRand) rand = g_rand_new_with_seed(seed);
-        g_autoptr(GString) text = g_string_new(NULL);
-        unsigned permille;
-
-        draw(rand, scheme, text);
-        draw_ru(rand, text);
-        permille = least_accepted(scheme, text->str);
-        if (!permille) {
-            continue;
-        }
-        g_string_append_printf(text, ",ftl.over_provisioning_permille=%u",
-                               permille);
-        g_test_message("seed %u: %s", seed, text->str);
-        full(scheme, text->str, seed, seed % 3 ? 0 : 400000);
-        tried++;
-    }
-    g_assert_cmpuint(tried, >, 3);
+static void test_near_limit_ru(gconstpointer scheme)
+{
+    near_limit(scheme, 16, 3, draw_ru);
 }
 
 /* ---- What is refused ---------------------------------------------------- */
