@@ -133,7 +133,14 @@ class Fdp(DriveTest):
         self.assertEqual(sorted(rows.values()), [1, 2, 3], rows)
 
     def test_handles_have_blocks_of_their_own(self) -> None:
-        machine, _, ns = self.one(more=",trace={dir}/trace")
+        self.blocks_of_handles("")
+
+    def test_handles_have_reclaim_units_of_their_own(self) -> None:
+        self.blocks_of_handles(f";ftl.reclaim_planes={PLANES};ftl.isolated_streams=2")
+
+    def blocks_of_handles(self, keys: str) -> None:
+        """No block has what two handles wrote; a handle's pages are in all planes."""
+        machine, _, ns = self.one(more=keys + ",trace={dir}/trace")
         pick = random.Random(1)
         for unit in range(400):
             ns.put(unit * UNIT, pick.randrange(4))
@@ -150,9 +157,9 @@ class Fdp(DriveTest):
         self.assertGreaterEqual(len(streams_of), 4 * PLANES)
         self.assertEqual({len(found) for found in streams_of.values()}, {1}, streams_of)
 
-    def churn(self, hot_pid: int) -> Media:
+    def churn(self, hot_pid: int, keys: str = "") -> Media:
         """Overwrite a tenth of the drive nine times of ten; what that alone has cost."""
-        machine, ctrl, ns = self.one(ruhs="0-1", count=2)
+        machine, ctrl, ns = self.one(ruhs="0-1", count=2, more=keys)
         units = machine.stats()["logical_bytes"] // UNIT
         pick = random.Random(2)
         for unit in range(units):
@@ -175,11 +182,13 @@ class Fdp(DriveTest):
 
     def test_a_handle_for_what_is_hot_saves_copies(self) -> None:
         """Media bytes written include what collections copy: fewer when hot data is apart."""
-        mixed, apart = (self.churn(pid) for pid in (0, 1))
-        self.assertEqual(mixed.host, apart.host)
-        self.assertGreater(apart.written, apart.host)
-        self.assertLess(apart.written - apart.host, 0.8 * (mixed.written - mixed.host))
-        self.assertLess(apart.erased, mixed.erased)
+        for keys in ("", f";ftl.reclaim_planes={PLANES}"):
+            with self.subTest(keys):
+                mixed, apart = (self.churn(pid, keys) for pid in (0, 1))
+                self.assertEqual(mixed.host, apart.host)
+                self.assertGreater(apart.written, apart.host)
+                self.assertLess(apart.written - apart.host, 0.8 * (mixed.written - mixed.host))
+                self.assertLess(apart.erased, mixed.erased)
 
     def test_counters_begin_at_zero_and_are_not_reset(self) -> None:
         machine, ctrl, ns = self.one(more=",age=900")
