@@ -235,7 +235,8 @@ bool scarp_age_slc(ScarpDrive *drive, const ScarpAge *age, GError **error)
 {
     g_autofree OpenPage *open = NULL;
     uint64_t state = scarp_random_state(age->seed + 1);
-    uint64_t filled = filled_units(drive, age), refused = 0;
+    uint64_t filled = filled_units(drive, age), refused = 0, next = 0;
+    uint64_t tries = is_random(age) ? 2 * filled : filled;
 
     if (!check_values(age, error)) {
         return false;
@@ -255,10 +256,13 @@ bool scarp_age_slc(ScarpDrive *drive, const ScarpAge *age, GError **error)
     /*
      * The cache is full when no unit finds room any more. With an allocation
      * that fixes the plane of each unit, some planes may have room for ever.
+     * Draws may miss the units of a plane that has room, so before the end each
+     * unit is tried in turn.
      */
-    for (uint64_t i = 0; refused < filled; i++) {
-        uint32_t lpn = is_random(age) ? scarp_random_below(&state, filled)
-                                      : i % filled;
+    while (refused < tries) {
+        uint32_t lpn = is_random(age) && refused < filled
+                           ? scarp_random_below(&state, filled)
+                           : next++ % filled;
 
         refused = write_cached(drive, open, lpn) ? 0 : refused + 1;
     }

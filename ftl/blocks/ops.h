@@ -244,10 +244,11 @@ bool scarp_slc_has_room(const ScarpDrive *drive, uint32_t plane,
 uint32_t scarp_slc_oldest(const ScarpDrive *drive, uint32_t plane,
                           bool dynamic);
 /*
- * For images. The first block of the list of free static blocks, or of full
- * ones that are static (fixed) or dynamic; scarp_blocks_next_free() and
- * scarp_blocks_next_full() give the next. The stream's open block. Or
- * SCARP_NONE.
+ * For images: return the first block of the list of free static blocks, the
+ * first of the list of full static (fixed) or full dynamic ones, or the
+ * stream's open block. SCARP_NONE stands for no such block.
+ * scarp_blocks_next_free() and scarp_blocks_next_full() return the next one of
+ * a list.
  */
 uint32_t scarp_slc_first_free(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_slc_first_full(const ScarpDrive *drive, uint32_t plane,

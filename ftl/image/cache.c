@@ -41,79 +41,51 @@ void image_visit_wear(ScarpDrive *drive, ScarpVisit *visit)
 
 /* ---- Lists --------------------------------------------------------------- */
 
-/* True when a loaded block is in the mode that its list requires. */
-static bool in_mode(const ScarpDrive *drive, uint32_t index,
-                    ScarpCellMode mode, ScarpVisit *visit)
+/* Visits a list of a plane; the caller gives all but the number of blocks. */
+static void visit_list(ScarpDrive *drive, uint32_t p, ImageList list,
+                       uint8_t *seen, ScarpVisit *visit)
 {
-    if (!visit->problem && scarp_media_mode(drive, index) != mode) {
-        scarp_visit_fail(visit, "block %u of the SLC cache is in mode %d",
-                         index, scarp_media_mode(drive, index));
+    for (uint32_t b = list.first; b != SCARP_NONE; b = list.next(drive, b)) {
+        list.n++;
     }
-    return !visit->problem;
+    list.mark = 1;
+    image_visit_list(drive, p, &list, seen, visit);
 }
 
 static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
                        ScarpVisit *visit)
 {
-    uint32_t at = scarp_slc_first_free(drive, p), n = 0;
-
-    for (uint32_t b = at; b != SCARP_NONE;
-         b = scarp_blocks_next_free(drive, b)) {
-        n++;
-    }
-    scarp_visit_u32(visit, "free static blocks of a plane", &n, 0,
-                    drive->geo.static_blocks);
-    for (uint32_t i = 0; i < n && !visit->problem; i++) {
-        uint32_t index = image_visit_member(drive, p, at, BLOCK_FREE, seen, 1,
-                                            visit);
-
-        if (!visit->loading) {
-            at = scarp_blocks_next_free(drive, at);
-        } else if (in_mode(drive, index, MODE_STATIC, visit)) {
-            scarp_slc_load_free(drive, index);
-        }
-    }
+    visit_list(drive, p, (ImageList) {
+        .name = "free static blocks of a plane",
+        .most = drive->geo.static_blocks,
+        .state = BLOCK_FREE, .mode = MODE_STATIC,
+        .first = scarp_slc_first_free(drive, p),
+        .next = scarp_blocks_next_free, .add = scarp_slc_load_free,
+    }, seen, visit);
 }
 
 /* Visits the full blocks that are static (fixed), or those that are dynamic. */
 static void visit_full(ScarpDrive *drive, uint32_t p, bool fixed,
                        uint8_t *seen, ScarpVisit *visit)
 {
-    uint32_t at = scarp_slc_first_full(drive, p, fixed), n = 0;
-
-    for (uint32_t b = at; b != SCARP_NONE;
-         b = scarp_blocks_next_full(drive, b)) {
-        n++;
-    }
-    scarp_visit_u32(visit, "full SLC blocks of a plane", &n, 0,
-                    drive->desc.blocks_per_plane);
-    for (uint32_t i = 0; i < n && !visit->problem; i++) {
-        uint32_t index = image_visit_member(drive, p, at, BLOCK_CACHE, seen, 1,
-                                            visit);
-
-        if (!visit->loading) {
-            at = scarp_blocks_next_full(drive, at);
-        } else if (in_mode(drive, index, fixed ? MODE_STATIC : MODE_SLC,
-                           visit)) {
-            scarp_slc_load_full(drive, index);
-        }
-    }
+    visit_list(drive, p, (ImageList) {
+        .name = "full SLC blocks of a plane",
+        .most = drive->desc.blocks_per_plane,
+        .state = BLOCK_CACHE, .mode = fixed ? MODE_STATIC : MODE_SLC,
+        .first = scarp_slc_first_full(drive, p, fixed),
+        .next = scarp_blocks_next_full, .add = scarp_slc_load_full,
+    }, seen, visit);
 }
 
 static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
                          ScarpVisit *visit)
 {
     for (uint16_t s = 0; s < SCARP_MAX_STREAMS && !visit->problem; s++) {
-        uint32_t index = scarp_slc_active(drive, p, s);
-        bool open = index != SCARP_NONE;
+        uint32_t index = image_visit_open(drive, p,
+                                          scarp_slc_active(drive, p, s), seen,
+                                          1, visit);
 
-        scarp_visit_bool(visit, "an open SLC block", &open);
-        if (!open) {
-            continue;
-        }
-        index = image_visit_member(drive, p, index, BLOCK_ACTIVE, seen, 1,
-                                   visit);
-        if (!visit->loading || visit->problem) {
+        if (index == SCARP_NONE || !visit->loading || visit->problem) {
             continue;
         }
         if (scarp_media_mode(drive, index) == MODE_REAL ||

@@ -109,6 +109,32 @@ void image_visit_scheme(ScarpDrive *drive, ScarpVisit *visit);
 uint32_t image_visit_member(ScarpDrive *drive, uint32_t plane, uint32_t block,
                             ScarpBlockState state, uint8_t *seen, uint8_t mark,
                             ScarpVisit *visit);
+/* A list of blocks of one plane, all in the same state and mode. */
+typedef struct {
+    const char *name;   /* the number of its blocks, in messages */
+    uint32_t least, most;
+    ScarpBlockState state;
+    ScarpCellMode mode;
+    uint8_t mark;       /* in seen[] */
+    uint32_t n, first;  /* of a drive that is saved */
+    uint32_t (*next)(const ScarpDrive *drive, uint32_t block);
+    void (*add)(ScarpDrive *drive, uint32_t block);
+} ImageList;
+/* Saves or loads a whole list. Loaded blocks are added in the list's order. */
+void image_visit_list(ScarpDrive *drive, uint32_t plane, const ImageList *list,
+                      uint8_t *seen, ScarpVisit *visit);
+/*
+ * Saves or loads the order of n full blocks, or reclaim units, in GC's buckets.
+ * A bucket has those with equally many valid units.
+ */
+void image_visit_buckets(ScarpDrive *drive, uint32_t plane, uint32_t n,
+                         uint8_t *seen, uint8_t mark, ScarpVisit *visit);
+/*
+ * Saves or loads the open block of a write point, and returns it, or SCARP_NONE
+ * if there is none.
+ */
+uint32_t image_visit_open(ScarpDrive *drive, uint32_t plane, uint32_t block,
+                          uint8_t *seen, uint8_t mark, ScarpVisit *visit);
 /*
  * Returns, as text, the keys of a drive's description that decide whether an
  * image fits: the drive can start from an image only if its text equals the

@@ -219,63 +219,41 @@ uint32_t image_visit_member(ScarpDrive *drive, uint32_t p, uint32_t index,
     return index;
 }
 
-static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
-                       ScarpVisit *visit)
+void image_visit_list(ScarpDrive *drive, uint32_t p, const ImageList *list,
+                      uint8_t *seen, ScarpVisit *visit)
 {
-    uint32_t n = scarp_plane_erased_blocks(drive, p);
-    uint32_t at = scarp_blocks_first_free(drive, p);
+    uint32_t n = list->n, at = list->first;
 
-    /*
-     * at least 1: a plane at rest has the last free block that it keeps for GC
-     */
-    scarp_visit_u32(visit, "free blocks of a plane", &n, 1,
-                    drive->desc.blocks_per_plane);
-    if (visit->loading) {
-        scarp_blocks_forget(drive, p);
-    }
+    scarp_visit_u32(visit, list->name, &n, list->least, list->most);
     for (uint32_t i = 0; i < n && !visit->problem; i++) {
-        uint32_t index = image_visit_member(drive, p, at, BLOCK_FREE, seen, 1,
-                                            visit);
+        uint32_t index = image_visit_member(drive, p, at, list->state, seen,
+                                            list->mark, visit);
 
         if (!visit->loading) {
-            at = scarp_blocks_next_free(drive, at);
+            at = list->next(drive, at);
+        } else if (!visit->problem &&
+                   scarp_media_mode(drive, index) != list->mode) {
+            scarp_visit_fail(visit, "block %u of mode %d is in a list of mode "
+                             "%d", index, scarp_media_mode(drive, index),
+                             list->mode);
         } else if (!visit->problem) {
-            scarp_blocks_add_free(drive, index);
+            list->add(drive, index);
         }
     }
 }
 
-static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
-                       ScarpVisit *visit)
+void image_visit_buckets(ScarpDrive *drive, uint32_t p, uint32_t n,
+                         uint8_t *seen, uint8_t mark, ScarpVisit *visit)
 {
-    uint32_t n = scarp_plane_full_blocks(drive, p), valid = 0;
-    uint32_t at = scarp_plane_oldest_full(drive, p);
+    uint32_t at = SCARP_NONE, valid = 0;
 
-    scarp_visit_u32(visit, "full blocks of a plane", &n, 0,
-                    drive->desc.blocks_per_plane);
-    for (uint32_t i = 0; i < n && !visit->problem; i++) {
-        uint32_t index = image_visit_member(drive, p, at, BLOCK_FULL, seen, 2,
-                                            visit);
-
-        if (!visit->loading) {
-            at = scarp_blocks_next_full(drive, at);
-        } else if (!visit->problem) {
-            scarp_blocks_add_full(drive, index);
-        }
-    }
-    /*
-     * Full blocks are in a second kind of lists, GC's buckets. A bucket has the
-     * full blocks with equally many valid units, in an order of its own. The
-     * buckets are saved after the list of full blocks.
-     */
-    at = SCARP_NONE;
     for (uint32_t i = 0; i < n && !visit->problem; i++) {
         uint32_t index;
 
         while (!visit->loading && at == SCARP_NONE) {
             at = scarp_bucket_first(drive, p, valid++);
         }
-        index = image_visit_member(drive, p, at, BLOCK_FULL, seen, 4, visit);
+        index = image_visit_member(drive, p, at, BLOCK_FULL, seen, mark, visit);
         if (!visit->loading) {
             at = scarp_bucket_next(drive, at);
         } else if (!visit->problem) {
@@ -284,25 +262,70 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     }
 }
 
+uint32_t image_visit_open(ScarpDrive *drive, uint32_t p, uint32_t index,
+                          uint8_t *seen, uint8_t mark, ScarpVisit *visit)
+{
+    bool open = index != SCARP_NONE;
+
+    scarp_visit_bool(visit, "an open block", &open);
+    return open && !visit->problem
+               ? image_visit_member(drive, p, index, BLOCK_ACTIVE, seen, mark,
+                                    visit)
+               : SCARP_NONE;
+}
+
+static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
+                       ScarpVisit *visit)
+{
+    /*
+     * at least 1: a plane at rest has the last free block that it keeps for GC
+     */
+    const ImageList list = {
+        .name = "free blocks of a plane",
+        .least = 1, .most = drive->desc.blocks_per_plane,
+        .state = BLOCK_FREE, .mode = MODE_REAL, .mark = 1,
+        .n = scarp_plane_erased_blocks(drive, p),
+        .first = scarp_blocks_first_free(drive, p),
+        .next = scarp_blocks_next_free, .add = scarp_blocks_add_free,
+    };
+
+    if (visit->loading) {
+        scarp_blocks_forget(drive, p);
+    }
+    image_visit_list(drive, p, &list, seen, visit);
+}
+
+static void visit_full(ScarpDrive *drive, uint32_t p, uint8_t *seen,
+                       ScarpVisit *visit)
+{
+    const ImageList list = {
+        .name = "full blocks of a plane", .most = drive->desc.blocks_per_plane,
+        .state = BLOCK_FULL, .mode = MODE_REAL, .mark = 2,
+        .n = scarp_plane_full_blocks(drive, p),
+        .first = scarp_plane_oldest_full(drive, p),
+        .next = scarp_blocks_next_full, .add = scarp_blocks_add_full,
+    };
+
+    image_visit_list(drive, p, &list, seen, visit);
+    image_visit_buckets(drive, p, scarp_plane_full_blocks(drive, p), seen, 4,
+                        visit);
+}
+
 static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
                          ScarpVisit *visit)
 {
     for (int i = 0; i < WRITE__COUNT && !visit->problem; i++) {
-        uint32_t index = scarp_blocks_active(drive, p, i);
-        bool open = index != SCARP_NONE;
+        uint32_t index = image_visit_open(drive, p,
+                                          scarp_blocks_active(drive, p, i),
+                                          seen, 8, visit);
 
-        scarp_visit_bool(visit, "an active block", &open);
-        if (!open) {
+        if (index == SCARP_NONE || !visit->loading || visit->problem) {
             continue;
         }
-        index = image_visit_member(drive, p, index, BLOCK_ACTIVE, seen, 8,
-                                   visit);
-        if (visit->loading && !visit->problem) {
-            scarp_blocks_add_active(drive, p, i, index);
-            if (i >= WRITE_HOST &&
-                (int)scarp_media_stream(drive, index) != i - WRITE_HOST) {
-                scarp_visit_fail(visit, "block %u is of another stream", index);
-            }
+        scarp_blocks_add_active(drive, p, i, index);
+        if (i >= WRITE_HOST &&
+            (int)scarp_media_stream(drive, index) != i - WRITE_HOST) {
+            scarp_visit_fail(visit, "block %u is of another stream", index);
         }
     }
 }

@@ -60,7 +60,7 @@ static void load_unit(ScarpDrive *drive, const uint32_t *block, bool full,
 static void visit_full(ScarpDrive *drive, uint32_t p, uint32_t *block,
                        uint8_t *seen, ScarpVisit *visit)
 {
-    uint32_t n = scarp_plane_full_blocks(drive, p), valid = 0;
+    uint32_t n = scarp_plane_full_blocks(drive, p);
     uint32_t at = scarp_plane_oldest_full(drive, p);
 
     scarp_visit_u32(visit, "full reclaim units of a group", &n, 0,
@@ -73,21 +73,7 @@ static void visit_full(ScarpDrive *drive, uint32_t p, uint32_t *block,
             at = scarp_blocks_next_full(drive, at);
         }
     }
-    at = SCARP_NONE;
-    for (uint32_t i = 0; i < n && !visit->problem; i++) {
-        uint32_t index;
-
-        while (!visit->loading && at == SCARP_NONE) {
-            at = scarp_bucket_first(drive, p, valid++);
-        }
-        index = image_visit_member(drive, p, at, BLOCK_FULL, seen, IN_BUCKET,
-                                   visit);
-        if (!visit->loading) {
-            at = scarp_bucket_next(drive, at);
-        } else if (!visit->problem) {
-            scarp_blocks_add_candidate(drive, index);
-        }
-    }
+    image_visit_buckets(drive, p, n, seen, IN_BUCKET, visit);
 }
 
 /*

@@ -306,15 +306,16 @@ static void draw_slc_pairs(Maker *m, Draw *d)
 {
     bool plp = scenario_key(m->s, "controller.plp_bytes") &&
                strcmp(scenario_key(m->s, "controller.plp_bytes"), "0");
+    const char *pairs;
 
     if (g_strcmp0(scenario_key(m->s, "nand.power_cuts"), "1")) {
         return;
     }
-    set_text(m, "ftl.paired_pages",
-             plp ? draw_chance(d, 50) ? "plp" : "backup"
-                 : draw_chance(d, 70) ? "pad" : "backup");
-    if (!plp) {
-        set(m, "gc.separate_active_block", 1); /* pad needs it */
+    pairs = plp ? draw_chance(d, 50) ? "plp" : "backup"
+                : draw_chance(d, 70) ? "pad" : "backup";
+    set_text(m, "ftl.paired_pages", pairs);
+    if (!strcmp(pairs, "pad")) {
+        set(m, "gc.separate_active_block", 1);
     }
 }
 

@@ -760,6 +760,47 @@ static inline const char *inside_forge(ScarpDrive *drive, unsigned n)
     }
 }
 
+/*
+ * The same of a drive with two pages in an SLC block: of three static blocks
+ * one is full, one is open and one is free.
+ */
+static inline const char *inside_forge_cache(ScarpDrive *drive, unsigned n)
+{
+    ScarpSlcPlane *slc = &drive->blocks.slc[0];
+    uint32_t full = slc->full[1].head;
+
+    switch (n) {
+    case 0:
+        return "";
+    case 1:
+        drive->media.mode[full] = MODE_SLC;
+        return "of mode";
+    case 2:
+        drive->media.mode[drive->blocks.plane[0].free.head] = MODE_STATIC;
+        return "of mode";
+    case 3:
+        drive->media.slc_erases[full] = drive->media.block[full].erases + 1;
+        return "a block's erases in SLC mode is";
+    case 4:
+        drive->media.block[slc->active[0]].stream = 1;
+        return "of stream 0";
+    case 5:
+        drive->media.block[full].origin = SCARP_ORIGIN_GC;
+        return "origin of SLC block";
+    case 6:
+        slc->full[1].head = SCARP_NONE;
+        return "full SLC blocks of plane";
+    case 7:
+        slc->active[0] = SCARP_NONE;
+        return "static blocks of plane";
+    case 8:
+        slc->free.head = SCARP_NONE;
+        return "static blocks of plane";
+    default:
+        return NULL;
+    }
+}
+
 /* What its description says from now on; nothing else changes. */
 static inline void inside_set_order(ScarpDrive *drive, const char *order)
 {

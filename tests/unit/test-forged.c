@@ -118,6 +118,20 @@ static void test_kept(void)
     g_assert_cmpuint(n, ==, 2);
 }
 
+static void test_cache(void)
+{
+    unsigned n;
+
+    g_assert_cmpuint(forge(ONE_PLANE ",geometry.pages_per_block=6,"
+                           "nand.cell_bits=3,timing.slc_read_ns=30000,"
+                           "timing.slc_program_ns=200000,"
+                           "timing.slc_erase_ns=2000000,slc.static_blocks=3,"
+                           "slc.full=fold,nand.endurance_erases=1000,"
+                           "slc.endurance_erases=1000", false,
+                           inside_forge_cache, &n), ==, 8);
+    g_assert_cmpuint(n, ==, 9);
+}
+
 int main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
@@ -125,5 +139,6 @@ int main(int argc, char **argv)
     g_test_add_func("/image/forged-versions", test_versions);
     g_test_add_func("/image/forged-demand", test_demand);
     g_test_add_func("/image/forged-kept", test_kept);
+    g_test_add_func("/image/forged-cache", test_cache);
     return g_test_run();
 }

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "helpers.h"
+#include "inside.h"
 
 #include <glib/gstdio.h>
 
@@ -250,6 +251,36 @@ static void test_age(void)
     rig_free(rig);
 }
 
+/*
+ * The cache of each plane is full, whatever is drawn: a unit of a plane that
+ * has room may be drawn late, as few are filled.
+ */
+static void test_age_few(void)
+{
+    static const char keys[] = DYNAMIC ",geometry.planes_per_die=8,"
+                               "ftl.allocation=pcwd";
+
+    for (unsigned seed = 0; seed < 20; seed++) {
+        Rig *rig = rig_new("baseline", NULL, keys);
+        uint64_t units = scarp_drive_logical_bytes(rig->drive) / PAGE;
+        ScarpAge age = { .utilisation_permille = (8 * 1000 + units - 1) / units,
+                         .pattern = "random", .seed = seed };
+        uint64_t filled = units * age.utilisation_permille / 1000;
+        uint32_t pages = 0;
+
+        g_assert_cmpuint(filled, >=, 8);
+        g_assert_cmpuint(filled, <, 16);
+        g_assert_true(scarp_age(rig->drive, &age, NULL));
+        g_assert_true(scarp_age_slc(rig->drive, &age, NULL));
+        for (uint32_t b = 0; b < inside_blocks(rig->drive); b++) {
+            pages += inside_written(rig->drive, b);
+        }
+        /* each plane has one real block, with at least one page */
+        g_assert_cmpuint(pages, ==, filled + 8 * (BLOCKS - RESERVED - 1) * 8);
+        rig_free(rig);
+    }
+}
+
 /* A drive without a cache, or one that was used, is refused. */
 static void test_age_refused(void)
 {
@@ -281,6 +312,7 @@ int main(int argc, char **argv)
     g_test_add_func("/slc-image/refused", test_refused);
     g_test_add_func("/slc-image/wear", test_wear);
     g_test_add_func("/slc-image/age", test_age);
+    g_test_add_func("/slc-image/age-few", test_age_few);
     g_test_add_func("/slc-image/age-refused", test_age_refused);
     return g_test_run();
 }
