@@ -51,8 +51,8 @@ static bool is_worn(const ScarpDrive *drive, uint32_t index)
 }
 
 /*
- * A block becomes bad when its cells have reached their endurance, if two
- * further conditions hold: the plane has another free block now, and it keeps
+ * A worn-out block becomes bad only if the plane can do without it: the plane
+ * has two free blocks or more (the block itself is not free yet), and it keeps
  * as many good blocks as it needs.
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index)

@@ -95,17 +95,17 @@ bool scarp_slc_erased(ScarpDrive *drive, uint32_t block, ScarpCellMode mode,
                       bool needed);
 /*
  * scarp_slc_recover() is called for each good block of a new drive that has got
- * the cells of another one, with the number of its pages in use. A block in SLC
- * mode with such pages is counted. The function returns true if the block needs
- * nothing more: it is static and free. scarp_slc_recover_full() is called only
- * after a power cut, for the blocks with valid units, in the order of their
- * openings.
+ * the cells of another one. `pages` is the number of the block's pages in use.
+ * If the block has such pages and is in SLC mode, the function counts it as an
+ * SLC block. The function returns true if the block needs nothing more: it is
+ * static and free. scarp_slc_recover_full() is called only after a power cut,
+ * for the blocks with valid units, in the order of their openings.
  */
 bool scarp_slc_recover(ScarpDrive *drive, uint32_t block, uint32_t pages);
 void scarp_slc_recover_full(ScarpDrive *drive, uint32_t block);
 /*
- * Closes the plane's open SLC blocks that no stream would fill. Their pages
- * that are not written stay empty.
+ * Closes the open SLC blocks of streams that the drive does not have. Their
+ * pages that are not written stay empty.
  */
 void scarp_slc_close_unused(ScarpDrive *drive, uint32_t plane);
 /*
@@ -165,8 +165,8 @@ bool scarp_buckets_check(const ScarpDrive *drive, uint32_t plane,
 void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
 /*
  * True when the block's cells have reached their endurance and the block may
- * become bad: the plane has another free block, and more good blocks than it
- * needs.
+ * become bad: the plane has at least two free blocks that no reserved page
+ * needs, and more good blocks than it must have.
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
 

@@ -53,8 +53,8 @@ bool scarp_buckets_check(const ScarpDrive *drive, uint32_t p,
 
 /*
  * Checks that the plane's blocks in the state BLOCK_ACTIVE are exactly the open
- * blocks of its write points. `named` is the number of open blocks of the SLC
- * cache.
+ * blocks of its write points and of the SLC cache. The caller passes the number
+ * of the cache's open blocks as `named`.
  */
 static bool check_active(const ScarpDrive *drive, uint32_t p, uint32_t named,
                          GError **error)
@@ -100,7 +100,9 @@ static bool check_lists(const ScarpDrive *drive, uint32_t p, uint32_t n_static,
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
     uint32_t free = 0, full = 0, listed = 0, valid = 0, bad = 0, map = 0;
-    /* recovery may give every block the state BLOCK_APART */
+    /*
+     * with blocks in BLOCK_APART recovery goes on, and may use the kept blocks
+     */
     uint32_t map_full = 0, apart = 0;
     bool collected = false;
 

@@ -61,7 +61,8 @@ static inline uint32_t scarp_plane_promised_pages(const ScarpDrive *drive,
 
 /*
  * Returns how many pages garbage collection could write in the plane before an
- * erase: the pages left in its open block, and all pages of the free blocks.
+ * erase: the pages left in the open block that its copies go to, and all pages
+ * of the free blocks.
  */
 uint32_t scarp_plane_collection_pages(const ScarpDrive *drive, uint32_t plane);
 
@@ -128,8 +129,9 @@ static inline uint32_t scarp_free_blocks(const ScarpDrive *drive)
 }
 
 /*
- * Returns the greatest number of translation units that belong to a single
- * plane, as they are spread evenly over the planes.
+ * Returns how many translation units a plane may have. They are spread evenly
+ * over the planes, so this is the drive's number divided by the planes, rounded
+ * up.
  */
 static inline uint32_t scarp_plane_translation_units(const ScarpDrive *drive)
 {
@@ -237,18 +239,19 @@ static inline bool scarp_blocks_cached(const ScarpDrive *drive)
 bool scarp_slc_has_room(const ScarpDrive *drive, uint32_t plane,
                         uint16_t stream);
 /*
- * Returns the plane's full SLC block that was opened first, or SCARP_NONE. With
+ * Returns a full SLC block of the plane, or SCARP_NONE: of the static block and
+ * the dynamic block that became full first, the one that was opened first. With
  * `dynamic`, static blocks do not count: a static block stays an SLC block
  * after its erase.
  */
 uint32_t scarp_slc_oldest(const ScarpDrive *drive, uint32_t plane,
                           bool dynamic);
 /*
- * For images: return the first block of the list of free static blocks, the
- * first of the list of full static (fixed) or full dynamic ones, or the
- * stream's open block. SCARP_NONE stands for no such block.
- * scarp_blocks_next_free() and scarp_blocks_next_full() return the next one of
- * a list.
+ * For images: scarp_slc_first_free() returns the first free static block,
+ * scarp_slc_first_full() the first full static (fixed) or full dynamic block,
+ * and scarp_slc_active() the stream's open block. SCARP_NONE: there is no such
+ * block. scarp_blocks_next_free() and scarp_blocks_next_full() return the next
+ * block of a list.
  */
 uint32_t scarp_slc_first_free(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_slc_first_full(const ScarpDrive *drive, uint32_t plane,
@@ -258,8 +261,9 @@ uint32_t scarp_slc_active(const ScarpDrive *drive, uint32_t plane,
 /* Returns how many dynamic blocks of the plane have pages. */
 uint32_t scarp_slc_dynamic_blocks(const ScarpDrive *drive, uint32_t plane);
 /*
- * Append a block to the list that its mode requires, or make it the stream's
- * open block. The block's record and its mode have been loaded.
+ * For images: scarp_slc_load_free() and scarp_slc_load_full() append a block to
+ * the list for its mode. scarp_slc_load_active() makes a block the stream's
+ * open block. The block's record and mode must have been loaded.
  */
 void scarp_slc_load_free(ScarpDrive *drive, uint32_t block);
 void scarp_slc_load_full(ScarpDrive *drive, uint32_t block);
@@ -272,6 +276,8 @@ static inline uint32_t scarp_slc_full_blocks(const ScarpDrive *drive,
     return drive->blocks.slc[plane].n_full;
 }
 
+/* ---- Good blocks, and collections that may be due ----------------------- */
+
 /* True when the plane has enough good blocks to work (core/spare.c). */
 bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t plane);
 /*
@@ -281,9 +287,12 @@ bool scarp_blocks_suffice(const ScarpDrive *drive, uint32_t plane);
 uint32_t scarp_blocks_beyond_need(const ScarpDrive *drive, uint32_t plane);
 
 /*
- * True when a block of the die was opened since the last call of
- * scarp_blocks_clear_opened(). Only the opening of a block can make garbage
- * collection due, so until then the trigger policy need not look at the die.
+ * True when something has happened on the die since scarp_blocks_clear_opened()
+ * that can make a collection due: a block was opened, a block of translation
+ * units or of the SLC cache became full, a page of an aligned block was taken
+ * (scarp_gc_due() counts the pages left there), or another room called
+ * scarp_blocks_set_opened(). Only then need the trigger policy look at the
+ * die's planes.
  */
 static inline bool scarp_blocks_opened(const ScarpDrive *drive, uint32_t die)
 {
@@ -327,9 +336,10 @@ static inline uint32_t scarp_ru_first_plane(const ScarpDrive *drive,
 }
 
 /*
- * Returns which of the group's planes, in stripe order, gets the write point's
- * next page, and ends its turn. The caller queues a program there. origin:
- * SCARP_ORIGIN_GC is the write point of collections.
+ * Returns the turn, counted from 0 in stripe order, of the plane that gets the
+ * write point's next page. The next call returns the next turn, so the caller
+ * has to queue a program for this one. With SCARP_ORIGIN_GC the write point is
+ * that of collections.
  */
 uint32_t scarp_ru_next_turn(ScarpDrive *drive, uint32_t group,
                             ScarpOrigin origin, uint16_t stream);
@@ -347,9 +357,9 @@ static inline bool scarp_ru_collected(const ScarpDrive *drive, uint32_t plane)
 }
 
 /*
- * Makes the full unit of this block, which is in its group's first plane, the
- * victim of a collection. scarp_ru_victim_block() returns the victim's block in
- * a plane. scarp_block_erased() is called for each of its blocks.
+ * Makes a full unit the victim of a collection. `block` is the unit's block in
+ * the group's first plane. scarp_ru_victim_block() returns the victim's block
+ * in a plane. scarp_block_erased() is called for each of these blocks.
  */
 void scarp_ru_take_victim(ScarpDrive *drive, uint32_t block);
 uint32_t scarp_ru_victim_block(const ScarpDrive *drive, uint32_t plane);
@@ -358,30 +368,37 @@ uint32_t scarp_ru_victim_block(const ScarpDrive *drive, uint32_t plane);
  * the victim's own if that is isolated, else 0.
  */
 uint16_t scarp_ru_victim_stream(const ScarpDrive *drive, uint32_t group);
-/* Returns the block in the plane of a full unit, named as above. */
+/*
+ * Returns the plane's block of the full unit whose block in the group's first
+ * plane is `block`.
+ */
 uint32_t scarp_ru_block_in(const ScarpDrive *drive, uint32_t block,
                            uint32_t plane);
-/* Answer for the full unit of this block, which is in its first plane. */
+/*
+ * Return the valid mapping units, and the time of the last change, of the full
+ * unit whose block in the group's first plane is `block`.
+ */
 uint32_t scarp_ru_valid(const ScarpDrive *drive, uint32_t block);
 int64_t scarp_ru_modified_ns(const ScarpDrive *drive, uint32_t block);
 /*
  * For images. scarp_ru_open_at() returns the number of the unit that is open at
- * the group's write point, of which a drive at rest has one at most, or
- * SCARP_NONE; scarp_ru_first_block() its block in the group's first plane.
- * scarp_ru_load() makes a full or an open unit of loaded blocks, one of each
- * plane of a group in their order. It returns false if they can be no such
- * unit. scarp_blocks_add_candidate() is called for full units, too.
+ * the group's write point, or SCARP_NONE. A drive at rest has one such unit at
+ * most. scarp_ru_first_block() returns the unit's block in the group's first
+ * plane. scarp_ru_load() makes a full or an open unit of loaded blocks. `block`
+ * has a block of each of the group's planes, in the planes' order.
+ * scarp_ru_load() returns false if these blocks can be no such unit. For a full
+ * unit the caller calls scarp_blocks_add_candidate(), too.
  */
 uint32_t scarp_ru_open_at(const ScarpDrive *drive, uint32_t group, int point);
 uint32_t scarp_ru_first_block(const ScarpDrive *drive, uint32_t number);
 bool scarp_ru_load(ScarpDrive *drive, const uint32_t *block, bool full);
 /*
- * For recovery. scarp_ru_recover() puts the units together after a power cut,
- * of the n blocks with pages in the order of their openings, whose valid bits
- * are known; blocks that remain BLOCK_APART are useless. scarp_ru_recovered()
- * is called when each group has a free unit. scarp_ru_least_valid() returns the
- * group's full unit with the fewest valid mapping units, by its first block, or
- * SCARP_NONE.
+ * For recovery after a power cut. scarp_ru_recover() makes units of the n
+ * blocks in `used`, which have pages and whose valid bits are known. used[] has
+ * the blocks in the order of their openings. Recovery erases a block that is
+ * BLOCK_APART afterwards. scarp_ru_recovered() is called when each group has a
+ * free unit. scarp_ru_least_valid() returns the first block of the group's full
+ * unit with the fewest valid mapping units, or SCARP_NONE.
  */
 void scarp_ru_recover(ScarpDrive *drive, const uint32_t *used, uint32_t n);
 static inline void scarp_ru_recovered(ScarpDrive *drive)
@@ -396,13 +413,17 @@ bool scarp_ru_settled(const ScarpDrive *drive, uint32_t block);
 uint32_t scarp_ru_erases(const ScarpDrive *drive, uint32_t block);
 
 #ifdef SCARP_CHECKED
-/* Remembers, for the laws, who wrote the host's unit that is now at PPN. */
+/*
+ * Remembers, for the laws, which stream wrote the host's unit that is now at
+ * ppn.
+ */
 void scarp_ru_wrote(ScarpDrive *drive, uint32_t lpn, uint32_t ppn);
 #endif
 
 /*
- * Puts the blocks of a new drive with ftl.reclaim_planes above 1 into reclaim
- * units from now on. Does nothing with other drives.
+ * Makes the tables for reclaim units of a new drive with ftl.reclaim_planes
+ * above 1. From now on the drive's blocks are opened, filled and freed in such
+ * units. Does nothing for other drives.
  */
 void scarp_blocks_set_units(ScarpDrive *drive);
 
@@ -431,8 +452,9 @@ static inline uint32_t scarp_block_written(const ScarpDrive *drive,
 }
 
 /*
- * Answer for a candidate: a full block, or the full reclaim unit that has this
- * block in its first plane.
+ * Return the valid mapping units, the time of the last change, and the erases
+ * of a candidate: of the full block `block`, or of the full reclaim unit that
+ * has this block in its group's first plane.
  */
 static inline uint32_t scarp_victim_valid(const ScarpDrive *drive,
                                           uint32_t block)
@@ -727,10 +749,10 @@ void scarp_blocks_set_static(ScarpDrive *drive);
 /* ---- After a power cut: blocks/recover.c -------------------------------- */
 
 /*
- * Sets the state of each block of a drive that has got the cells of another
- * one, after a power cut or for a Sanitize, from what is on flash: BLOCK_BAD,
- * BLOCK_FREE, or BLOCK_APART if it has programmed pages. The drive has no
- * nand.power_cuts only for a Sanitize.
+ * Sets the state of each block from what is on flash: BLOCK_BAD, BLOCK_FREE, or
+ * BLOCK_APART if the block has programmed pages. Called after a power cut, or
+ * for a Sanitize, when the drive has got the cells of another one. A drive
+ * without nand.power_cuts gets them for a Sanitize only.
  */
 void scarp_blocks_recover(ScarpDrive *drive);
 /*

@@ -58,9 +58,9 @@ void scarp_blocks_set_static(ScarpDrive *drive)
 }
 
 /*
- * True when a free block of the plane may be opened in SLC mode: the plane
- * keeps as many free blocks as it must have in reserve, and has fewer than
- * slc.most_blocks dynamic SLC blocks.
+ * True when a free block of the plane may be opened in SLC mode: the plane has
+ * more free blocks than must be reserved, and fewer than slc.most_blocks
+ * dynamic SLC blocks.
  */
 static bool may_open_dynamic(const ScarpDrive *drive, uint32_t p)
 {
@@ -207,7 +207,7 @@ void scarp_slc_load_free(ScarpDrive *drive, uint32_t index)
     static_push(drive, scarp_block_plane(drive, index), index);
 }
 
-/* Counts a block that has pages. */
+/* Counts a block of the SLC cache that has pages. */
 static void count(ScarpDrive *drive, uint32_t index)
 {
     ScarpSlcPlane *slc = &drive->blocks.slc[scarp_block_plane(drive, index)];
@@ -300,7 +300,7 @@ static bool replace(ScarpDrive *drive, uint32_t p, uint32_t index)
     other = scarp_free_pop(drive, &drive->blocks.plane[p]);
     scarp_media_set_mode(drive, other, MODE_STATIC);
     static_push(drive, p, other);
-    /* fewer blocks are free, as if one had been opened */
+    /* the plane has fewer free blocks, so a collection may be due */
     scarp_blocks_set_opened(drive, scarp_plane_die(drive, p));
     return true;
 }

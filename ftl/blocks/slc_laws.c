@@ -94,8 +94,8 @@ static bool check_free(const ScarpDrive *drive, uint32_t p, uint32_t *free,
 
 /*
  * Returns how many erases in SLC mode the block can have had. Without dynamic
- * blocks only static ones are erased in that mode, and such a block loses the
- * mode only as it becomes bad.
+ * blocks only static blocks are erased in that mode. A static block leaves the
+ * mode only when it becomes bad.
  */
 static uint32_t most_slc_erases(const ScarpDrive *drive, uint32_t b)
 {

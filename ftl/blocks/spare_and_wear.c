@@ -1,14 +1,14 @@
 /*
- * Two numbers of the NVMe SMART log: how many spare blocks are left, and how
- * much of its rated erases the drive has used.
+ * Computes two numbers of the NVMe SMART log: how many spare blocks are left,
+ * and how much of its rated erases the drive has used.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "blocks/internal.h"
 
 /*
- * Returns the lowest percentage of all planes, because a plane cannot use the
- * spare blocks of another plane.
+ * Returns the percentage of spare blocks that are left in the plane with the
+ * lowest percentage, because no plane can use the spare blocks of another one.
  */
 uint32_t scarp_spare_percent(const ScarpDrive *drive)
 {
@@ -27,9 +27,10 @@ uint32_t scarp_spare_percent(const ScarpDrive *drive)
 }
 
 /*
- * Averages the erases over all blocks, with those in SLC mode as shares of
- * slc.endurance_erases. Blocks that were bad from the start are left out: these
- * are the bad blocks without an erase.
+ * Returns the mean of the erases of all blocks, in percent of
+ * nand.endurance_erases. Erases in SLC mode count as shares of
+ * slc.endurance_erases. A bad block without an erase was bad from the start,
+ * and is left out.
  */
 uint32_t scarp_used_percent(const ScarpDrive *drive)
 {

@@ -100,7 +100,8 @@ typedef enum { RU_NONE, RU_OPEN, RU_FULL, RU_VICTIM } ScarpRuState;
 
 typedef struct {
     uint32_t valid;      /* valid mapping units of all its blocks */
-    uint32_t written;    /* pages given to programs; of a victim: as it was */
+    /* pages given to programs; an erase does not change it */
+    uint32_t written;
     uint32_t n_blocks;   /* blocks that are not erased yet */
     uint16_t point;      /* the write point that opened it */
     uint8_t state;       /* ScarpRuState */
@@ -108,11 +109,13 @@ typedef struct {
 } ScarpRu;
 
 /*
- * A write point of a group: of the copies of all streams that are not isolated,
- * of a stream of the host, or of the copies of an isolated stream. The
- * planes of the group take turns, so each unit gives each of them equally many
- * pages. The unit that a plane's next page belongs to follows from what the
- * plane has taken: it is the older open unit until that has no page left there.
+ * Write points of a group of planes: RU_POINT_GC for the copies of all streams
+ * that are not isolated, one for each stream of the host, and one for the
+ * copies of each isolated stream.
+ *
+ * The planes of the group take turns, so a unit gives each of them equally many
+ * pages. A write point may have two open units. A plane's next page is in the
+ * older one until that has no page left in this plane.
  */
 enum {
     RU_POINT_GC, RU_POINT_HOST,
@@ -122,7 +125,8 @@ enum {
 
 typedef struct {
     uint32_t older, newer; /* open units, or SCARP_NONE */
-    uint32_t turn;         /* whose turn it is, of the group's planes */
+    /* of the group's planes, in stripe order, which is next */
+    uint32_t turn;
 } ScarpRuPoint;
 
 typedef struct {
@@ -139,11 +143,15 @@ typedef struct {
     uint32_t *unit_of;   /* [block]: number, or SCARP_NONE */
     /* [plane]: free blocks; ScarpBlocksPlane.n_free has the group's units */
     uint32_t *n_free;
-    /* [plane]: the last free block is of a victim with blocks to be erased */
+    /*
+     * [plane]: the newest free block is of a victim that has other blocks to be
+     * erased
+     */
     bool *early;
     ScarpBlockList *buckets; /* [group][geo.victim_units + 1] */
     bool recovers;       /* a power cut has left groups that lack free units */
-    uint8_t *stream_of; /* [LPN]: who wrote it; NULL but in checked builds */
+    /* [LPN]: stream that wrote it; NULL but in checked builds */
+    uint8_t *stream_of;
 } ScarpRus;
 
 typedef struct {
@@ -158,7 +166,7 @@ typedef struct {
     ScarpSlcPlane *slc;    /* [plane]; NULL: no SLC cache */
     ScarpRus *rus;         /* NULL: a block is its own reclaim unit */
     uint32_t *map_full;    /* [plane][translation_blocks]: full blocks */
-    bool *opened; /* [die]: a block was opened since the last clear */
+    bool *opened; /* [die]: scarp_blocks_opened() */
 } ScarpBlocks;
 
 #endif /* SCARP_BLOCKS_STATE_H */

@@ -201,8 +201,8 @@ uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t p,
 }
 
 /*
- * Takes consecutive pages of the write point's open block, which must have as
- * many, and opens a block if there is none. Returns the first PPN.
+ * Takes `pages` consecutive pages of the write point's open block, which must
+ * have as many left, and opens a block if none is open. Returns the first PPN.
  */
 static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
                             ScarpOrigin origin, uint16_t stream,

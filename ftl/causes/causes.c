@@ -64,7 +64,8 @@ static int64_t __attribute__((noinline)) add_parts(ScarpCmd *cmd,
 
 /*
  * Adds the account of a flash command to the causes of cmd, and returns the
- * sum. OWN_SUSPENDED counts as the cause `still`.
+ * sum. The account's element OWN_SUSPENDED, which is OWN_MAPPING of a read,
+ * counts as the cause `still`.
  */
 static inline int64_t add(const ScarpDrive *drive, ScarpCmd *cmd,
                           const ScarpAccount *account, ScarpCause still)
@@ -110,7 +111,7 @@ void scarp_cause_program(ScarpDrive *drive, ScarpCmd *cmd, int64_t created_ns,
     int64_t sum = mapping_ns + rmw_ns + add(drive, cmd, account,
                                             SCARP_CAUSE_SUSPENDED);
 
-    /* at all other times the unit waited for units to fill its page */
+    /* for the rest of its life the unit waited for others to fill its page */
     cmd->cause_ns[SCARP_CAUSE_ORDER] += scarp_time_ns(drive) - created_ns - sum;
     scarp_cause_rmw(drive, cmd, created_ns, mapping_ns, rmw_ns);
 }

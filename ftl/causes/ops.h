@@ -44,9 +44,9 @@ static inline ScarpParts *scarp_account_parts(const ScarpAccount *account)
 }
 
 /*
- * Begins the account of a flash command. With `waits`, the account has not only
- * the command's own times, but also those for which it waits. `parts` is
- * ScarpGeometry.part_causes.
+ * Begins the account of a flash command. `waits` is true if a host command may
+ * wait for the flash command: the account then counts what the flash command
+ * waits for, too. `parts` is ScarpGeometry.part_causes.
  */
 static inline void scarp_account_init(ScarpAccount *account, bool waits,
                                       bool parts)
@@ -85,7 +85,8 @@ static inline void scarp_account_begin(ScarpAccount *account, int64_t now_ns)
 
 /*
  * Do what scarp_account_wait() and scarp_account_waited() do, for accounts with
- * parts. Out of line, so that other drives do not pay for them.
+ * parts. The functions are out of line, so that drives without parts do not pay
+ * for them.
  */
 void scarp_account_parts_wait(ScarpAccount *account,
                               const ScarpDieClock *clock, int64_t now_ns);
@@ -153,8 +154,8 @@ static inline void scarp_account_own(ScarpAccount *account,
 }
 
 /*
- * Called when the flash command's array time is fixed. longer_ns of it are due
- * to throttling. The drive has the group heat.
+ * Called when the flash command's array time is fixed, on a drive with a
+ * temperature: throttling makes the array time longer by longer_ns.
  */
 static inline void scarp_account_throttled(ScarpAccount *account,
                                            int64_t longer_ns)
@@ -163,8 +164,9 @@ static inline void scarp_account_throttled(ScarpAccount *account,
 }
 
 /*
- * Adds the account of another flash command, which served this command and
- * ended last. `parts` is ScarpGeometry.part_causes.
+ * Adds the account of another flash command to that of a command which it
+ * served: its times explain the life of that command (parity/reconstruct.c).
+ * `parts` is ScarpGeometry.part_causes.
  */
 void scarp_account_add(ScarpAccount *account, const ScarpAccount *other,
                        bool parts);

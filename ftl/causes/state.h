@@ -1,7 +1,8 @@
 /*
- * causes: where time goes. This directory owns the clock of each die (what the
- * die does, and for how long) and the account of each flash command (what the
- * command waited for, and what it spent its own time on).
+ * causes: says where the time of commands goes. This directory owns the clock
+ * of each die (what the die does, and for how long) and the account of each
+ * flash command (what the command waited for, and what it spent its own time
+ * on).
  *
  * Only causes divides a command's life into its causes (docs/model.md). Other
  * directories of ftl/ report facts such as "from now on the die does this",
@@ -31,7 +32,7 @@ typedef enum {
     DIE_IDLE, /* a command that waits for an idle die lacks space */
     DIE_SUSPEND,
     DIE_ACTIVITY__PLAIN,
-    /* on drives with an SLC cache alone */
+    /* only on drives with an SLC cache */
     DIE_FOLD_READ = DIE_ACTIVITY__PLAIN,
     DIE_FOLD_PROGRAM,
     DIE_ACTIVITY__COUNT

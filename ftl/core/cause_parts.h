@@ -28,7 +28,7 @@ typedef struct {
 G_STATIC_ASSERT(SCARP_CAUSE__COUNT + PART__COUNT == SCARP_CAUSE__ALL);
 G_STATIC_ASSERT(SCARP_CAUSE__COUNT + PART_THROTTLED == SCARP_CAUSE_THROTTLED);
 
-/* Returns the cause that has the part in cause_ns[]. */
+/* Returns the cause in whose cause_ns[] the part is counted. */
 static inline ScarpCause scarp_part_of(unsigned part)
 {
     return part == PART_FOLD_READ ? SCARP_CAUSE_DIE_GC_READ
@@ -52,9 +52,9 @@ static inline void scarp_take_parts_out(uint64_t cause_ns[SCARP_CAUSE__ALL],
 }
 
 /*
- * Stores the parts of a command whose last flash command has ended. The engine
- * still counts that command's end in units_left, so the third part waits in
- * due_ns until scarp_cmd_keep_parts() is called.
+ * Stores the parts of a command whose last flash command has ended. units_left
+ * still counts that end, so the third part waits in due_ns until
+ * scarp_cmd_keep_parts() is called.
  */
 static inline void scarp_cmd_set_parts(ScarpCmd *cmd, const ScarpParts *parts)
 {

@@ -35,7 +35,10 @@ typedef struct {
 #define SLC_CHOICE(group, name, choices, fallback) \
     { group, #name, offsetof(ScarpDescription, slc_##name), 0, \
       G_N_ELEMENTS(choices) - 1, fallback, false, choices }
-/* Members of the group heat have its name before theirs. */
+/*
+ * Names of members for the group heat begin with heat_; names of the keys do
+ * not.
+ */
 #define HEAT(group, name, min, max, fallback) \
     { group, #name, offsetof(ScarpDescription, heat_##name), min, max, \
       fallback, false, NULL }

@@ -40,8 +40,8 @@ enum {
  * lost. The value says what protects the earlier pages.
  */
 typedef enum {
-    PAIRED_NONE,   /* nothing: cells have one bit */
-    PAIRED_PAD, /* pads fill its cells before a program ends */
+    PAIRED_NONE,   /* nothing: cells have one bit, or power never fails */
+    PAIRED_PAD, /* pads fill the page's cells before its program ends */
     PAIRED_BACKUP, /* a page is copied before the next page in its cells */
     PAIRED_PLP,    /* stored energy ends the program (plp_bytes) */
     PAIRED__COUNT
@@ -91,7 +91,10 @@ typedef struct {
     uint64_t layers; /* tR, tPROG change linearly over a block's layers */
     uint64_t layer_fastest_permille; /* factor of the first layer's times */
     uint64_t layer_slowest_permille; /* factor of the last layer's times */
-    /* host commands on several planes of a die run together */
+    /*
+     * the host's commands on several planes of a die run together, and so do
+     * GC's
+     */
     uint64_t multiplane;
     uint64_t cache;             /* cache read and cache program */
     /* GC moves pages inside a plane, without transfers */
@@ -116,7 +119,8 @@ typedef struct {
      * none.
      */
     uint64_t deadline_idle_us, deadline_normal_us, deadline_low_us;
-    uint64_t slots;        /* commands in the device, at most */
+    /* most commands that are dispatched and have not ended */
+    uint64_t slots;
     uint64_t queue;        /* host-queue commands that the policy sees */
     uint64_t buffer_bytes; /* write buffer; 0: writes end on flash */
     uint64_t plp_bytes;    /* buffered bytes that stored energy saves */
@@ -127,9 +131,10 @@ typedef struct {
     uint64_t unit_bytes;   /* mapping unit; 0: a page */
     uint64_t over_provisioning_permille; /* (raw - logical) / logical */
     uint64_t streams;   /* streams of the host; each has its own blocks */
-    /* planes that have a block of a reclaim unit; 1: a block is one */
+    /* planes in which a reclaim unit has a block; 1: each block is a unit */
     uint64_t reclaim_planes;
-    uint64_t isolated_streams; /* of them, the last, whose copies stay apart */
+    /* so many streams, the last ones, keep their copies apart */
+    uint64_t isolated_streams;
     uint64_t recovery;  /* RECOVERY_… */
     uint64_t paired_pages; /* ScarpPaired */
     uint64_t parity_width;   /* pages of a stripe with its parity; 0: none */
@@ -170,11 +175,15 @@ typedef struct {
      * keys are 0, but heat_ambient_celsius is 25.
      */
     uint64_t heat_capacity_mj; /* energy that warms the case by 1 °C */
-    uint64_t heat_loss_ms; /* a millisecond takes 1 / so much of the energy */
+    /* 1 / heat_loss_ms of the energy is lost in each ms */
+    uint64_t heat_loss_ms;
     uint64_t heat_ambient_celsius; /* the case never gets cooler */
     /* energy of one plane's command, in nanojoules */
     uint64_t heat_read_nj, heat_program_nj, heat_erase_nj;
-    /* from this temperature on, array times are so much longer; 0: never */
+    /*
+     * from this temperature on, array times are longer by this share; 0 °C:
+     * never
+     */
     uint64_t heat_light_celsius, heat_light_permille;
     uint64_t heat_heavy_celsius, heat_heavy_permille;
     /*
@@ -214,7 +223,7 @@ static inline uint64_t scarp_most_streams(const ScarpDescription *d)
 
 /*
  * True when the stream is persistently isolated: collections mix its units with
- * those of no other stream. The last ftl.isolated_streams streams are.
+ * those of no other stream. The last ftl.isolated_streams streams are isolated.
  */
 static inline bool scarp_is_isolated(const ScarpDescription *d,
                                      uint64_t stream)
@@ -297,8 +306,8 @@ static inline uint64_t scarp_gain_units(const ScarpDescription *d)
 }
 
 /*
- * Returns how many pages of a plane are kept for data that other groups of
- * planes should have, on a drive with several groups (core/spare.c).
+ * Returns how many pages more than its share of the data a plane may get, on a
+ * drive whose planes form several groups (core/spare.c).
  */
 uint64_t scarp_uneven_pages(const ScarpDescription *d);
 /*

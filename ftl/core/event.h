@@ -52,7 +52,8 @@ typedef struct {
     int64_t time_ns;     /* time of an event in a lane */
     uint64_t seq;        /* order of an event in a lane */
     uint32_t next, prev; /* neighbours in the lane; UINT32_MAX: none */
-    uint32_t place;      /* lane, tree, or SCARP_HEAD__COUNT: no event */
+    /* the head: a lane's, the tree's; SCARP_HEAD__COUNT: no event */
+    uint32_t place;
 } ScarpEvent;
 
 typedef struct {
@@ -71,7 +72,7 @@ typedef struct {
     ScarpEvent *event;   /* [n_far] */
     uint32_t n_leaves;   /* n_far, rounded up to a power of two */
     uint32_t *winner;    /* [n_leaves]; winner[1]: the tree's next source */
-    ScarpEventKey *leaf; /* [n_leaves]: the source's event */
+    ScarpEventKey *leaf; /* [n_leaves]: each source's event */
 } ScarpEvents;
 
 /*

@@ -60,7 +60,10 @@ static inline void scarp_seq_at_least(ScarpDrive *drive, uint64_t seq)
     drive->core.next_seq = MAX(drive->core.next_seq, seq);
 }
 
-/* Returns how many sequence numbers have been given out. */
+/*
+ * Returns the next sequence number without taking it. All numbers that were
+ * given out are lower.
+ */
 static inline uint64_t scarp_seq_count(const ScarpDrive *drive)
 {
     return drive->core.next_seq;
@@ -135,8 +138,8 @@ void scarp_core_load(ScarpDrive *drive, uint64_t life_ns, uint64_t next_seq,
                      uint64_t seed, uint64_t random);
 /*
  * Called at a power cut, and at a Sanitize: copies the time, the sequence
- * numbers and the marks from the old drive to the new drive that gets its
- * flash.
+ * numbers, the state of the random generator and the marks from the old drive
+ * to the new drive that gets its flash. A broken drive stays broken.
  */
 void scarp_core_hand_over(const ScarpDrive *from, ScarpDrive *to);
 #ifdef SCARP_CHECKED

@@ -1,8 +1,8 @@
 /*
- * How many blocks a plane needs beside those for its data, so that GC always
- * finds a victim, even when the host has filled the drive. A description that
- * gives a plane fewer blocks is refused. docs/model.md derives these numbers in
- * words.
+ * Computes how many blocks a plane needs beside those for its data, so that GC
+ * always finds a victim, even when the host has filled the drive. A description
+ * that gives a plane fewer blocks is refused. docs/model.md derives these
+ * numbers in words.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -48,10 +48,11 @@ uint64_t scarp_plane_pages(const ScarpDescription *d)
 }
 
 /*
- * A drive whose reclaim units take only some of its planes sends a page of the
- * host to a group of planes with no more than the mean of all data and all that
- * is buffered. So a group may have its share of the buffer more than
- * its share of the data, and a page. Copies stay in their group.
+ * Planes are in several groups if a reclaim unit has blocks in some of the
+ * planes only. Each page of the host then goes to a group that has at most a
+ * group's share of all data and of all that the buffer can hold
+ * (allocation/reclaim.c). So a group gets at most that share and one page.
+ * Copies do not change the number, because they stay in their group.
  */
 uint64_t scarp_uneven_pages(const ScarpDescription *d)
 {
@@ -105,35 +106,35 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d)
  * pages that are left in the older one have programs in queues, so the older
  * one becomes full without a free unit.
  *
- * The numbers hold plane by plane because a unit of N planes keeps N times as
- * many stale mapping units as a block does before it is worth a collection
+ * The numbers hold plane by plane because a unit of N planes may have N times
+ * as many stale mapping units as a block before it is worth a collection
  * (scarp_gain_units()).
  *
  * Each persistently isolated stream (ftl.isolated_streams) has an open unit for
- * its copies. A collection of any stream may open the last free unit. It gains
- * a page nevertheless, in that unit if nowhere else, so only finitely many
- * collections in a row can open one: then a unit is free for the host.
+ * its copies. A collection may open the last free unit for them, and then frees
+ * its victim. The victim needs less room for its copies than it frees, by a
+ * page at least. So after finitely many collections the open units have room
+ * for all copies of a victim, and that victim is a free unit for the host.
  *
- * A drive with an SLC cache always finds a victim, too:
+ * GC finds a victim on a drive with an SLC cache, too:
  * - Static blocks (slc.static_blocks) need no space for data: the other blocks
  *   have room for all data that is in static blocks.
  * - A full dynamic SLC block stores the data of 1/cell_bits of a block. Its
  *   fold fills that part of GC's block, and frees a whole block. So the fold
  *   always gains space, and a plane with such a block is never short of
- *   victims.
- *   With ftl.paired_pages=pad that needs SLC blocks of two pages or more, as
- *   the fold fills whole cells.
+ *   victims. With ftl.paired_pages=pad that needs SLC blocks of two pages or
+ *   more, as the fold fills whole cells.
  * - The fold of a static block frees no block that GC could use, and may open
- *   one. It begins only with more than gc.trigger_free_blocks free blocks, and
- *   the pages that it needs are reserved for it, so that GC's last free block
- *   stays. GC can free so many blocks: scarp_slc_spare_blocks() counts one
- *   block beyond the trigger's.
+ *   one. The fold begins only with more than gc.trigger_free_blocks free
+ *   blocks, and the pages that it needs are reserved for it, so GC's last free
+ *   block stays. GC can free that many blocks, because scarp_slc_spare_blocks()
+ *   counts one block beyond the trigger's.
  * - With slc.full=fold a write waits until a block can be opened in SLC mode. A
  *   static block can be opened once one is folded: there are as many static
  *   blocks as streams, and the waiting stream has no open one. A dynamic block
  *   can be opened when more than scarp_reserved_blocks() blocks are free. GC
- *   and folds go on until then. GC and folds can free so many blocks, because
- *   the host has no open block in the real mode, and scarp_slc_spare_blocks()
+ *   and folds go on until then. They can free that many blocks, because the
+ *   host has no open block in the real mode, and scarp_slc_spare_blocks()
  *   counts the open SLC blocks of all streams.
  */
 uint64_t scarp_needed_blocks(const ScarpDescription *d)

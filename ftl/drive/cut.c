@@ -37,8 +37,9 @@ void scarp_on_power_cut(ScarpDrive *drive,
 }
 
 /*
- * Returns a new drive without cells of its own for replace(), or NULL, with
- * *error set, if memory is short.
+ * Returns a new drive with the description, the seed and store_data of `drive`.
+ * replace() exchanges its cells. Returns NULL, with *error set, if memory is
+ * short.
  */
 static ScarpDrive *blank(const ScarpDrive *drive, GError **error)
 {
@@ -54,7 +55,7 @@ static ScarpDrive *blank(const ScarpDrive *drive, GError **error)
  */
 static void replace(ScarpDrive *drive, ScarpDrive *next, bool cut)
 {
-    /* sets the clock first: policies read the time when they are made */
+    /* the clock is set first, because policies read it when they are made */
     scarp_core_hand_over(drive, next);
     scarp_scheme_copy(&next->scheme, next, &drive->scheme);
     hand_over_observed(drive, next, cut);
@@ -113,7 +114,10 @@ ScarpDrive *scarp_sanitize(ScarpDrive *drive, GError **error)
     if (!next) {
         return NULL;
     }
-    /* pages whose programs wait for their pads have to be erased, too */
+    /*
+     * The array times of programs that wait for their pads are over, so their
+     * pages have to be erased, too.
+     */
     scarp_flow_burn_unpaired(drive);
     replace(drive, next, false);
     scarp_sanitize_begin(next);

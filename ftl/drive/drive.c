@@ -1,7 +1,7 @@
 /*
- * Makes and frees a drive. Each directory of ftl/ that owns a part of the state
- * has a function that makes this part, and a function that frees it. steps[]
- * lists these functions in order.
+ * Makes and frees a drive. Each directory of ftl/ whose part of the drive must
+ * be made has a function that makes this part, and most have one that frees it.
+ * steps[] lists these functions in order.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -150,8 +150,8 @@ static bool load(ScarpDrive *drive, ScarpImage *image, const char *path,
 }
 
 /*
- * Fills the tables of a new drive, from the image if there is one. Then makes
- * the policies of the scheme that the user has chosen.
+ * Fills the tables of a new drive, from the image if there is one. Then the
+ * function makes the policies of the scheme that the user has chosen.
  */
 static bool fill(ScarpDrive *drive, const ScarpConfig *config,
                  ScarpImage *image, GError **error)

@@ -13,9 +13,10 @@
 #include <string.h>
 
 /*
- * All policies that a user may name. A policy that is not listed here can only
- * be brought along by a listed policy (ScarpPolicy.brings). A new policy is
- * added here and to policies.h, and nowhere else in the core.
+ * All policies that a user may name. A policy that is not listed here is the
+ * default of drives that can have no other (fallback()), or is brought along by
+ * a listed policy (ScarpPolicy.brings). A new policy is added here and to
+ * policies.h, and nowhere else in the core.
  */
 static const ScarpPolicy *const policies[] = {
     &scarp_hil_noop.policy,

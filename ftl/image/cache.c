@@ -3,7 +3,8 @@
  * blocks, its open blocks, and since when each die is idle.
  *
  * An image that lacks these sections is of a drive without a cache. A drive
- * with a dynamic cache may start from it: all of its blocks are real ones.
+ * with a dynamic cache may start from such an image: each of its blocks is in
+ * the real mode.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -41,7 +42,10 @@ void image_visit_wear(ScarpDrive *drive, ScarpVisit *visit)
 
 /* ---- Lists --------------------------------------------------------------- */
 
-/* Visits a list of a plane; the caller gives all but the number of blocks. */
+/*
+ * Visits a list of a plane's blocks. The caller leaves list.n and list.mark to
+ * this function.
+ */
 static void visit_list(ScarpDrive *drive, uint32_t p, ImageList list,
                        uint8_t *seen, ScarpVisit *visit)
 {
@@ -64,7 +68,10 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     }, seen, visit);
 }
 
-/* Visits the full blocks that are static (fixed), or those that are dynamic. */
+/*
+ * Visits the list of full static blocks (fixed), or that of full dynamic
+ * blocks.
+ */
 static void visit_full(ScarpDrive *drive, uint32_t p, bool fixed,
                        uint8_t *seen, ScarpVisit *visit)
 {
@@ -97,7 +104,7 @@ static void visit_active(ScarpDrive *drive, uint32_t p, uint8_t *seen,
     }
 }
 
-/* Checks that the drive's description allows so many dynamic blocks. */
+/* Checks that the plane's dynamic blocks are no more than slc.most_blocks. */
 static void check_most(const ScarpDrive *drive, uint32_t p, ScarpVisit *visit)
 {
     uint64_t most = drive->desc.slc_most_blocks;

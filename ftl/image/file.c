@@ -46,7 +46,10 @@ bool image_create(ImageWriter *writer, const char *path, uint32_t n_sections,
     int fd;
 
     memset(writer, 0, sizeof(*writer));
-    /* If path is a symbolic link, its target is replaced, not the link. */
+    /*
+     * If path is a symbolic link to a file, that file is replaced, not the
+     * link.
+     */
     writer->path = realpath(path, NULL);
     if (writer->path && (stat(path, &status) || !S_ISREG(status.st_mode))) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,

@@ -103,20 +103,21 @@ void image_visit_state(ScarpDrive *drive, ScarpVisit *visit);
 void image_visit_scheme(ScarpDrive *drive, ScarpVisit *visit);
 /*
  * Saves or loads the next block of a list, and returns it. A loaded block must
- * be of the plane, must have the state that belongs to the list, and must not
- * be in the list yet: seen[block] has no mark yet.
+ * be of the plane, and must have the state that belongs to the list. It must
+ * not be in the list yet: seen[block] has no `mark` before this call, and has
+ * it afterwards.
  */
 uint32_t image_visit_member(ScarpDrive *drive, uint32_t plane, uint32_t block,
                             ScarpBlockState state, uint8_t *seen, uint8_t mark,
                             ScarpVisit *visit);
 /* A list of blocks of one plane, all in the same state and mode. */
 typedef struct {
-    const char *name;   /* the number of its blocks, in messages */
+    const char *name;   /* what the list's length is called in messages */
     uint32_t least, most;
     ScarpBlockState state;
     ScarpCellMode mode;
     uint8_t mark;       /* in seen[] */
-    uint32_t n, first;  /* of a drive that is saved */
+    uint32_t n, first;  /* length and first block; of a drive that is saved */
     uint32_t (*next)(const ScarpDrive *drive, uint32_t block);
     void (*add)(ScarpDrive *drive, uint32_t block);
 } ImageList;
@@ -124,8 +125,8 @@ typedef struct {
 void image_visit_list(ScarpDrive *drive, uint32_t plane, const ImageList *list,
                       uint8_t *seen, ScarpVisit *visit);
 /*
- * Saves or loads the order of n full blocks, or reclaim units, in GC's buckets.
- * A bucket has those with equally many valid units.
+ * Saves or loads the order of n full blocks, or full reclaim units, in GC's
+ * buckets. A bucket has those with equally many valid units.
  */
 void image_visit_buckets(ScarpDrive *drive, uint32_t plane, uint32_t n,
                          uint8_t *seen, uint8_t mark, ScarpVisit *visit);
@@ -144,11 +145,14 @@ char *image_layout_text(const ScarpDrive *drive, bool cached);
 
 /* ---- units.c: drives with reclaim units of several planes -------------- */
 
-/* Adds what such a drive must have in common with its image. */
+/*
+ * Adds to the layout text what a drive with reclaim units of several planes
+ * must have in common with its image.
+ */
 void image_add_units_class(const ScarpDescription *d, GString *text);
 /*
- * Visits the units, for which the blocks and the lists of free ones have been
- * visited. Each block of a unit gets the marks that state.c expects.
+ * Visits the reclaim units, after the blocks and the planes' free lists. Each
+ * block of a unit gets the marks that state.c expects.
  */
 void image_visit_units(ScarpDrive *drive, uint8_t *seen, ScarpVisit *visit);
 
@@ -163,7 +167,7 @@ void image_visit_modes(ScarpDrive *drive, ScarpVisit *visit);
  * slc.endurance_erases have.
  */
 void image_visit_wear(ScarpDrive *drive, ScarpVisit *visit);
-/* Visits the rest of the cache, for which the blocks have been loaded. */
+/* Visits the rest of the cache, after the blocks have been loaded. */
 void image_visit_cache(ScarpDrive *drive, ScarpVisit *visit);
 
 #endif /* SCARP_IMAGE_INTERNAL_H */

@@ -131,8 +131,8 @@ static bool read_versions(ScarpImage *image, ScarpDrive *drive, GError **error)
 }
 
 /*
- * Reads which physical units are valid, a bit each. The spare area has given
- * the LPN of each valid unit already, so the bits complete the forward map.
+ * Reads which physical units are valid, a bit each. Section "p2l" has given the
+ * LPN of each physical unit, so the valid bits complete the forward map.
  */
 static bool read_marks(ScarpImage *image, ScarpDrive *drive, GError **error)
 {
@@ -369,7 +369,6 @@ static bool read_writer(ScarpImage *image, ScarpDrive *drive G_GNUC_UNUSED,
     text = image_read_all(image, "writer", &n, error);
     return text;
 }
-
 
 /* The steps of loading. A step may rely on all steps before it. */
 static bool (*const steps[])(ScarpImage *, ScarpDrive *, GError **) = {

@@ -1,6 +1,6 @@
 /*
- * The state of each page's cells, for drives whose power may fail: a byte for
- * each page.
+ * Saves, loads and checks the state of each page's cells, for drives whose
+ * power may fail: a byte for each page.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

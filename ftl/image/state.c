@@ -19,9 +19,9 @@
 #define MAX_LIFE_NS (INT64_MAX / 2)
 
 /*
- * Adds what a drive with an SLC cache must have in common with its image. Static
- * blocks cannot be taken from, or given to, blocks with data. A drive with a
- * dynamic cache may start without one.
+ * Adds to the layout text what a drive with an SLC cache must have in common
+ * with its image. Static blocks cannot be taken from, or given to, blocks with
+ * data. A drive with a dynamic cache may start from an image without a cache.
  */
 static void add_cache_class(const ScarpDescription *d, bool cached,
                             GString *text)
@@ -128,8 +128,8 @@ static uint8_t last_state(const ScarpDrive *drive)
 }
 
 /*
- * True when a block may be in this state at rest, with so many pages written,
- * by the mode of its cells, which is known already.
+ * True when a block of a drive at rest may be in this state with `written`
+ * pages. The mode of its cells has been loaded already.
  */
 static bool is_fit(const ScarpDrive *drive, uint32_t index,
                    ScarpBlockState state, uint32_t written)
@@ -144,7 +144,7 @@ static bool is_fit(const ScarpDrive *drive, uint32_t index,
     switch (state) {
     case BLOCK_ACTIVE: /* image_visit_units() knows the pages of its unit */
         return scarp_has_units(&drive->desc) || (written && written < pages);
-    case BLOCK_FULL: /* such a block may be closed before it is full */
+    case BLOCK_FULL: /* such a block may have been closed early */
         return written && mode == MODE_REAL;
     case BLOCK_OWNED:
         return written && scarp_map_can(drive, MAP_OWNS_BLOCKS);
@@ -278,7 +278,7 @@ static void visit_free(ScarpDrive *drive, uint32_t p, uint8_t *seen,
                        ScarpVisit *visit)
 {
     /*
-     * at least 1: a plane at rest has the last free block that it keeps for GC
+     * a plane at rest has at least the last free block, which it keeps for GC
      */
     const ImageList list = {
         .name = "free blocks of a plane",

@@ -1,14 +1,18 @@
 /*
- * Reclaim units of several planes in an image: of each group its full units, in
- * the order of filling, then their order by valid units, then its open units.
- * Each unit is saved as its blocks, one of each plane. What a unit counts, and
- * which stream it is of, is in the records of its blocks.
+ * Reclaim units of several planes in an image: for each group, its full units
+ * in the order of filling, then the order of the full units by valid units,
+ * then its open units. Each unit is saved as its blocks, one of each plane. The
+ * records of these blocks say how many pages and valid units the unit has, and
+ * which stream it is of.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "image/internal.h"
 
-/* Marks of state.c: a member of a unit, and of a list by valid units. */
+/*
+ * Marks of state.c: the block is in a full unit, in a list by valid units, or
+ * in an open unit.
+ */
 enum { IN_UNIT = 2, IN_BUCKET = 4, IS_OPEN = 8 };
 
 void image_add_units_class(const ScarpDescription *d, GString *text)
