@@ -125,7 +125,7 @@ enum {
 
 typedef struct {
     uint32_t older, newer; /* open units, or SCARP_NONE */
-    /* of the group's planes, in stripe order, which is next */
+    /* the plane whose turn it is, counted in stripe order */
     uint32_t turn;
 } ScarpRuPoint;
 

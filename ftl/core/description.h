@@ -133,7 +133,7 @@ typedef struct {
     uint64_t streams;   /* streams of the host; each has its own blocks */
     /* planes in which a reclaim unit has a block; 1: each block is a unit */
     uint64_t reclaim_planes;
-    /* so many streams, the last ones, keep their copies apart */
+    /* the number of streams, the last ones, whose copies stay apart */
     uint64_t isolated_streams;
     uint64_t recovery;  /* RECOVERY_… */
     uint64_t paired_pages; /* ScarpPaired */
