@@ -210,7 +210,10 @@ void flash_admit_ended(NvmeFlash *flash, FlashCmd *cmd)
     }
     cmd->leftover = false;
     interval_tree_remove(&cmd->range, &flash->admit.leftovers);
-    /* each blocked command begins, or waits for another cancelled command */
+    /*
+     * may_begin() queues a command again that overlaps another leftover, or
+     * that lacks room.
+     */
     while ((next = QTAILQ_FIRST(&cmd->blocked))) {
         take(next);
         if (may_begin(flash, next)) {

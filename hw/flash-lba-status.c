@@ -20,7 +20,10 @@ enum {
     STATUS_ALLOCATED = 2,
 };
 
-/* Most bytes to look at in one hold of the lock, for which the thread waits. */
+/*
+ * Most bytes to look at under the drive's lock at a time: meanwhile the thread
+ * that runs the engine waits for the lock.
+ */
 #define PIECE_BYTES (64 * MiB)
 /* A command that has found a range looks at no more than so many bytes. */
 #define MOST_BYTES (4 * GiB)

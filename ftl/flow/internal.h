@@ -197,10 +197,9 @@ static inline bool scarp_flow_read_is_next(const ScarpDrive *drive,
                        scarp_flow_read_is_oldest(w));
 }
 /*
- * True when w->pad waits for a pad, and the pad goes before w->program, for one
- * of three reasons: no program has a page, programs have gone before the pad as
- * often as the limit allows, or reads have. `owed` is the result of
- * scarp_flow_who_is_owed().
+ * True when the pad of w->pad is programmed before w->program: because no
+ * program has a page, or because programs or reads have gone before w->pad as
+ * often as the limit allows. `owed` is the result of scarp_flow_who_is_owed().
  */
 bool scarp_flow_pad_is_next(const ScarpDrive *drive, uint32_t die,
                             const ScarpWaiting *w, const ScarpFlashCmd *owed);

@@ -70,9 +70,9 @@ bool scarp_fold_possible(const ScarpDrive *drive, uint32_t p)
 }
 
 /*
- * Returns the full SLC block that was opened first and may be folded now, or
- * SCARP_NONE. With `dynamic`, static blocks do not count: their erase gives no
- * block of the real mode.
+ * Returns the block that scarp_slc_oldest() finds among those that may be
+ * folded now, or SCARP_NONE. With `dynamic`, static blocks do not count: their
+ * erase gives no block of the real mode.
  */
 static uint32_t oldest(const ScarpDrive *drive, uint32_t p, bool dynamic)
 {
@@ -124,9 +124,10 @@ void scarp_fold_ends(ScarpDrive *drive, ScarpGcJob *job)
 /* ---- Several planes ----------------------------------------------------- */
 
 /*
- * True when the plane needs a fold as well. With slc.full=direct that is so
- * only when few blocks are free. A plane whose SLC cache is full may have just
- * folded: more blocks than the trigger's are kept from the cache.
+ * True when the plane needs a fold as well, because its SLC cache is full. With
+ * slc.full=direct the plane must also have few free blocks: its cache gets no
+ * dynamic block any more while the plane has more free blocks than the
+ * trigger's, and the host can then write past the cache.
  */
 static bool needs_too(const ScarpDrive *drive, uint32_t p)
 {
@@ -136,10 +137,10 @@ static bool needs_too(const ScarpDrive *drive, uint32_t p)
 
 /*
  * Returns the block that is to be folded beside the fold of plane `p`, or
- * SCARP_NONE: of the die's other planes that need a fold, the one with the
- * fewest free blocks has it. So all planes fold equally often. If they did not,
- * pages of one plane would go to the SLC cache while those of others go to real
- * cells, and their programs would not run together.
+ * SCARP_NONE. The block is of the plane with the fewest free blocks among the
+ * die's other planes that need a fold. So all planes fold equally often. If
+ * they did not, pages of one plane would go to the SLC cache while those of
+ * others go to real cells, and their programs would not run together.
  */
 static uint32_t next_beside(const ScarpDrive *drive, uint32_t p)
 {
@@ -213,9 +214,9 @@ static void set_timer(ScarpDrive *drive)
 }
 
 /*
- * Returns the block that the die is to fold next, or SCARP_NONE. The plane with
- * the most full SLC blocks has it, so that all planes have as much room in the
- * cache when idle time ends, and programs of planes still run together.
+ * Returns the block that the die is to fold next, or SCARP_NONE. The block is
+ * of the plane with the most full SLC blocks. So the planes have equally much
+ * room in the cache when idle time ends, and their programs still run together.
  */
 static uint32_t next_of_idle(const ScarpDrive *drive, uint32_t die)
 {

@@ -41,7 +41,7 @@ static inline uint32_t scarp_gc_list_valid(const ScarpDrive *drive,
  * Reports to observers, such as a log, that a collection or a merge has ended.
  */
 void scarp_gc_report(ScarpDrive *drive, const ScarpGcJob *job);
-/* Returns the origin of the job as observers are told it. */
+/* Returns the origin that observers are told for the job. */
 static inline ScarpOrigin scarp_gc_origin(const ScarpGcJob *job)
 {
     return job->fold ? SCARP_ORIGIN_FOLD : job->origin;
@@ -162,7 +162,10 @@ void scarp_gc_start_taken(ScarpDrive *drive, uint32_t plane, uint32_t victim,
  */
 bool scarp_gc_start_unit(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin);
 bool scarp_gc_collect_unit_now(ScarpDrive *drive, uint32_t plane);
-/* Do what scarp_gc_stage() and scarp_gc_close_packers() do, below. */
+/*
+ * Do what scarp_gc_stage() and scarp_gc_close_packers() do, for a drive with
+ * reclaim units of several planes.
+ */
 void scarp_gc_stage_in_group(ScarpDrive *drive, ScarpGcJob *job,
                              ScarpCopy *copy);
 void scarp_gc_close_in_group(ScarpDrive *drive, const ScarpGcJob *job);

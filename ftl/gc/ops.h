@@ -50,8 +50,8 @@ void scarp_fold_put_off(ScarpDrive *drive, bool put_off);
  */
 void scarp_fold_power_on(ScarpDrive *drive);
 /*
- * Saves or loads since when each die is idle. A loaded drive folds when its time
- * goes on, as the saved one does, which was drained.
+ * Saves or loads since when each die is idle, so that a loaded drive folds at
+ * the time at which the saved drive would fold.
  */
 void scarp_fold_visit(ScarpDrive *drive, ScarpVisit *visit);
 
@@ -181,7 +181,8 @@ static inline bool scarp_gc_holds(ScarpDrive *drive, uint32_t die)
 bool scarp_gc_merges(const ScarpDrive *drive, ScarpMergeKind kind);
 /*
  * For marks (counts of rare states): true when the job has begun to erase, when
- * it works ahead of time, and when it moves translation units.
+ * it works ahead of time, when it is a fold, and when it moves translation
+ * units.
  */
 bool scarp_gc_erases(const ScarpGcJob *job);
 bool scarp_gc_is_ahead(const ScarpGcJob *job);

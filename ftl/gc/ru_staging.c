@@ -1,12 +1,13 @@
 /*
- * Relocated units of a reclaim unit of several planes: all jobs of a group fill
- * one page after the other, and a page that is full goes to the plane whose
- * turn it is. As there is one victim at a time, such a page has units of one
- * unit only, and goes to the write point of that unit's stream.
+ * Relocated mapping units on a drive with reclaim units of several planes: all
+ * jobs of a group fill one page after the other, and a full page goes to the
+ * plane whose turn it is. A group collects one victim at a time. So such a page
+ * has data of one reclaim unit only, and goes to the write point of that
+ * reclaim unit's stream.
  *
- * No page is promised to these copies: a group collects one victim at a time,
- * its copies take less than a reclaim unit, and the group's last free one is
- * theirs (blocks/ru.c).
+ * No page is promised to these copies: the copies of a victim take less than a
+ * reclaim unit, and only collections may open the group's last free one
+ * (blocks/ru.c).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

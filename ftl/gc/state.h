@@ -47,7 +47,7 @@ struct ScarpGcJob {
     uint32_t plane;
     uint32_t victim;    /* drive-wide block */
     uint32_t next_page; /* page of the victim to look at next */
-    uint32_t pages_out; /* reads, and units in programs, under way */
+    uint32_t pages_out; /* reads under way, and units in programs under way */
     uint32_t units_out; /* units read, not yet committed or dropped */
     uint32_t away;      /* those of units_out in packers of other planes */
     uint32_t moves_left;

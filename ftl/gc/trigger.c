@@ -162,9 +162,10 @@ static bool __attribute__((noinline)) waits_for_fold(const ScarpDrive *drive,
 void scarp_gc_check_one(ScarpDrive *drive, uint32_t die)
 {
     /*
-     * No collection can have become due while no block was opened. With
-     * mappings that merge, each program may need a merge, so every call looks
-     * for due collections. With an SLC cache, a program may need a fold.
+     * Unless scarp_blocks_opened() is true, no collection can have become due.
+     * But with mappings that merge, each program may need a merge, so every
+     * call looks for due collections. With an SLC cache, a program may need a
+     * fold.
      */
     if (!scarp_nand_collecting(drive, die) &&
         (scarp_blocks_opened(drive, die) ||

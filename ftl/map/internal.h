@@ -172,8 +172,9 @@ bool scarp_unit_is_newer(const ScarpDrive *drive, uint32_t a, uint32_t b);
  */
 GArray *scarp_mend_used(ScarpDrive *drive);
 /*
- * twins.c: changes ppn_of[] from scarp_map_rebuild() where all mapping units of
- * a reclaim unit have a newer copy.
+ * twins.c: changes ppn_of[], which scarp_map_rebuild() has filled. If each
+ * mapping unit of a reclaim unit has a copy in a newer reclaim unit, ppn_of[]
+ * names the newer copies after the call.
  */
 void scarp_map_prefer_complete(ScarpDrive *drive, uint32_t *ppn_of);
 /*

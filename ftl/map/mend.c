@@ -168,8 +168,9 @@ static bool next_apart(ScarpDrive *drive, uint32_t p, ScarpMend *mend)
 }
 
 /*
- * Returns the plane's block that is to be copied: the full one with the fewest
- * valid units, or, if that has fewer, the oldest dynamic one of the SLC cache.
+ * Returns the plane's block that is to be copied, or SCARP_NONE: the full block
+ * with the fewest valid units, or the oldest dynamic block of the SLC cache if
+ * that has no more of them.
  */
 static uint32_t least_valid(const ScarpDrive *drive, uint32_t p)
 {

@@ -399,10 +399,10 @@ void scarp_map_recover(ScarpDrive *drive);
  */
 bool scarp_map_mend(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
 /*
- * Does the same for a group of planes that share reclaim units of several
- * planes, when scarp_map_mend() has no more work in any plane. Fills `mend`
- * with the copies of a unit, and the erases of its blocks. plane: the group's
- * first one.
+ * Does what scarp_map_mend() does, for a group of planes that share reclaim
+ * units of several planes. Called with the group's first plane when
+ * scarp_map_mend() has no more work in any plane. Fills `mend` with the copies
+ * of a reclaim unit, and the erases of its blocks.
  */
 bool scarp_map_mend_group(ScarpDrive *drive, uint32_t plane, ScarpMend *mend);
 /*

@@ -5,11 +5,12 @@
  * Of two copies the one in the older block counts (map/rebuild.c), so that the
  * blocks that were being filled with copies can be erased. When recovery itself
  * empties a reclaim unit, the power may fail between the erases of its blocks.
- * What is left of it then must not count any more: its copies in the newer unit
- * are all there is of the erased blocks, so both units would be kept, and
- * recovery would have one free unit less than before. Recovery erases only when
- * all copies are made. So if each of a reclaim unit's mapping units is on flash
- * again in a newer one, the newer copies count.
+ * The blocks that are left of it must not count any more: the data of the
+ * erased blocks is in the newer reclaim unit alone, so both reclaim units would
+ * be kept, and the next recovery would have one free unit less than this one.
+ * Recovery erases only when all copies are made. So if each of a reclaim unit's
+ * mapping units is on flash again in a newer reclaim unit, the newer copies
+ * count.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -118,8 +118,8 @@ uint32_t scarp_timing_page(const ScarpDrive *drive, uint32_t ppn)
 }
 
 /*
- * Returns the array time of a command on a drive with an SLC cache. On other
- * drives of_command() does.
+ * Returns the array time of a command on a drive with an SLC cache.
+ * of_command() returns that of other drives.
  */
 static int64_t of_mode(const ScarpDrive *drive, const ScarpFlashCmd *cmd)
 {

@@ -54,8 +54,8 @@ uint32_t scarp_recovery_plane(const ScarpDrive *drive,
                               const ScarpFlashCmd *cmd);
 
 /*
- * units.c: the same as scarp_recovery_mend(), of the group of this plane.
- * Planes other than the group's first have no work.
+ * units.c: does for the plane's group what scarp_recovery_mend() does for a
+ * plane. Planes other than the group's first have no work.
  */
 bool scarp_recovery_units(ScarpDrive *drive, uint32_t plane);
 

@@ -97,7 +97,10 @@ ScarpFlashCmd *scarp_recovery_pick_kind(ScarpDrive *drive, uint32_t die,
 
 /* ---- Steps -------------------------------------------------------------- */
 
-/* Creates the plane's next command of the step, or counts the plane out. */
+/*
+ * Creates the plane's next command of the step. If there is none, the plane has
+ * completed the step, and is no longer counted in `left`.
+ */
 static void advance(ScarpDrive *drive, uint32_t p)
 {
     drive->recovery.left -= !next_of[drive->recovery.step](drive, p);

@@ -42,7 +42,7 @@ typedef struct {
 } ScarpRecoveryJob;
 
 typedef struct {
-    /* the plane's next page to scan, and its block; or the next to sanitize */
+    /* the next page to scan and its block, or the next block to sanitize */
     uint32_t block, page;
     ScarpFlashCmd *cmd;   /* the command that waits for its die, or NULL */
     ScarpRecoveryJob job;

@@ -1,12 +1,14 @@
 /*
  * Recovery's work in a group of planes that share reclaim units of several
- * planes. If the group has no unit free but the one that is kept for recovery,
- * mapping units of the reclaim units with the fewest valid ones are copied into
- * fewer of them, as by garbage collection, one flash command after the other.
+ * planes. If the group's only free unit is the one that is kept for recovery,
+ * recovery copies the mapping units of those reclaim units that have the fewest
+ * valid ones. They go into fewer reclaim units, as by garbage collection, one
+ * flash command after the other.
  *
  * The blocks of a reclaim unit are erased when all its copies are on flash. So
- * if power fails again, either the unit has all it had, or nothing in it counts
- * (map/twins.c), and the next recovery has as many free units as this one had.
+ * if power fails again, either the reclaim unit has all it had, or nothing in
+ * it counts (map/twins.c), and the next recovery has as many free units as this
+ * one had.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

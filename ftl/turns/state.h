@@ -35,9 +35,9 @@ typedef struct {
     uint64_t passed; /* how often others went before these waiters */
 } ScarpTurnCount;
 
-/* A count that a waiter carries along from queue to queue. */
+/* The count of a waiter that keeps it when the waiter changes queues. */
 typedef struct {
-    uint8_t passed;
+    uint8_t passed; /* how often others went before the waiter */
 } ScarpOwnCount;
 
 typedef struct {

@@ -88,7 +88,7 @@ static uint64_t limit(const ScarpDrive *drive, ScarpPasser passer)
     if (!most) {
         return desc->reads_first_limit;
     }
-    /* a plane with fewer blocks: each block may be collected once */
+    /* if a plane has fewer blocks, each of them may be collected once */
     if (passer == PASS_COLLECTIONS) {
         most = MIN(most, desc->blocks_per_plane);
     }
