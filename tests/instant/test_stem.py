@@ -58,7 +58,7 @@ class Equal(unittest.TestCase):
 
         def test_four_cpus(self) -> None:
             plain = Stem.boot("smp4-plain", "short.fio", smp=4)
-            self.compared("smp4", plain, smp=4, schemes=["baseline", "pgc"])
+            self.compared("smp4", plain, smp=4)
 
         def test_a_file_system(self) -> None:
             user = User(file_systems=(FileSystem("ext4", ""),))
