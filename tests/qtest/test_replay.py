@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -27,15 +28,19 @@ DEPTH = 16
 
 class Replay(DriveTest):
     def recorded(
-        self, scheme: str, more: str, switches: Mapping[int, str] = MappingProxyType({})
+        self,
+        scheme: str,
+        more: str,
+        switches: Mapping[int, str] = MappingProxyType({}),
+        ways: Sequence[str] = ("vendor command", "QMP"),
     ) -> tuple[list[Command], Path]:
         """Reads, writes and trims with many in flight, on an aged drive that collects.
 
         switches: schemes by the number of the command before which the drive is switched to them,
-        by a vendor command and by QMP in turn.
+        in the ways that are named, in turn.
         """
         machine, ctrl, ns = self.drive(more=more, scheme=scheme)
-        by_command = True
+        way = itertools.cycle(ways)
         pick = random.Random(scheme)
         units = machine.stats()["logical_bytes"] // (4 * KIB) - 8
         slots = [ns.buffer(16 * KIB)[1] for _ in range(DEPTH)]
@@ -45,13 +50,12 @@ class Replay(DriveTest):
             at, size = pick.randrange(units) * 4 * KIB, pick.choice((4, 4, 8, 16)) * KIB
             kind = pick.random()
             if number in switches:
-                if by_command:
-                    self.assertEqual(set_scheme(ctrl, switches[number]), Status.OK)
-                else:
+                if next(way) == "QMP":
                     path = "/machine/peripheral/f0"
                     value = switches[number]
                     machine.qmp("qom-set", path=path, property="running-scheme", value=value)
-                by_command = not by_command
+                else:
+                    self.assertEqual(set_scheme(ctrl, switches[number]), Status.OK)
             if kind < 0.4:
                 # With each access latency that there is, and with none.
                 cid = ns.start(Op.READ, at, size, prp, dsm=(number % 4) << 4)
@@ -158,17 +162,26 @@ class Replay(DriveTest):
                 self.assertRegex(done.stderr, "ends at|of another run")
 
     def test_a_switched_run_is_repeated_by_who_asks(self) -> None:
-        """`scarp why`, `scarp timeline` and the report, from a folder as a guest leaves it."""
+        """`scarp why`, `scarp timeline` and the report, from a folder as a guest leaves it.
+
+        Both switches are QMP's: tests/instant has a guest that switches its drive itself.
+        """
         with tempfile.TemporaryDirectory() as name:
             top = Path(name)
             column, image = top / "baseline", top / "aged.img"
             column.mkdir()
             self.replayed("-d", DESCRIPTION, "--age", "900", "--save", image)
             more = f",image={image},change-log={{dir}}/f0.changes"
-            _, log = self.recorded("baseline", more, {400: "pgc", 800: "gftl:gftl_floor=2"})
+            switches = {400: "pgc", 800: "gftl:gftl_floor=2"}
+            commands, log = self.recorded("baseline", more, switches, ways=["QMP"])
             shutil.copy(log, column / "cmd.bin")
             shutil.copy(log.with_name("f0.changes"), column / changes.NAME)
-            self.assertEqual(len(changes.read(column / changes.NAME)), 2)
+            found = changes.read(column / changes.NAME)
+            self.assertEqual([change.scheme for change in found], ["pgc", "gftl"])
+            for change in found:
+                # In the middle of the load: commands are under way.
+                during = [c for c in commands if c.submit_ns < change.time_ns < c.complete_ns]
+                self.assertTrue(during)
             begun = {"schemes": {"baseline": {}}, "start": [["image", str(image)]]}
             (top / "summary.json").write_text(json.dumps(begun))
             repeats.check_repeats(self, column)
