@@ -92,10 +92,12 @@ class Bare:
         self, tasks: str, listed: Path | None, more: str, monitor: socket.socket
     ) -> list[str]:
         clock = "realtime" if self.realtime else "virtual"
+        reboot = "reset" if "again=" in tasks else "shutdown"
         events = ",ioeventfd=on" if self.realtime else ""
         arguments = [
             str(self.qemu), "-L", str(self.firmware), "-nodefaults", "-no-user-config",
-            "-display", "none", "-no-reboot", "-machine", "q35,sata=off,smbus=off,hpet=off",
+            "-display", "none", "-action", f"reboot={reboot}",
+            "-machine", "q35,sata=off,smbus=off,hpet=off",
             "-smp", "2", "-m", str(RAM_MIB), "-cpu", CPU, *ACCELERATORS[self.accelerator],
             "-kernel", str(self.guest), "-append", tasks,
             *monitor_arguments(monitor), "-chardev", f"socket,id=said,path={self.dir}/said",

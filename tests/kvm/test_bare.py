@@ -181,6 +181,30 @@ class OnVirtualTime(OnOne):
             logs.append(collections.read_bytes())
         self.assertEqual(len(set(logs)), 1)
 
+    def test_the_clock_stands_still_until_a_reset(self) -> None:
+        """When QEMU's main loop resets the machine is the host's affair: the guest sees none of it.
+
+        The drive collects meanwhile.  What comes in the second boot comes at equal times, too.
+        """
+        logs = []
+        for _ in range(ENDS):
+            run = Bare(self.qemu, self.firmware, self.guest, self.accelerator)
+            self.enterContext(run)
+            collections = run.dir / "f0.gc"
+            more = f",overrides=gc.background_free_blocks=16,age=900,gc-log={collections}"
+            run.run(f"polled=8 again={PAUSE_US}", more=more)
+            # Both boots ran the first task.
+            self.assertEqual([line.split()[0] for line in run.lines], ["polled", "polled", "again"])
+            commands = read_commands(run.dir / "f0.cmd")
+            last_ns = max(command.complete_ns for command in commands)
+            # Behind the second boot's end the clock goes on until the host has told QEMU to quit.
+            found = [each for each in gc_log.read_gc_runs(collections) if each.end <= last_ns]
+            reset_ns = commands[len(commands) // 2 - 1].complete_ns + PAUSE_US * 1000
+            self.assertTrue(any(each.begin < reset_ns < each.end for each in found))
+            logs.append((commands, found))
+        for other in logs[1:]:
+            self.assertEqual(other, logs[0])
+
     def test_a_read_takes_what_the_model_says(self) -> None:
         # 91,720 ns are docs/model.md's; the rest is the guest's polling.
         self.assertIn(self.result("latency")["seen_ns"], range(91_720, 92_720))

@@ -15,6 +15,14 @@ static inline void out8(uint16_t port, uint8_t value)
     __asm__ volatile("outb %0, %1" : : "a"(value), "d"(port));
 }
 
+static inline uint8_t in8(uint16_t port)
+{
+    uint8_t value;
+
+    __asm__ volatile("inb %1, %0" : "=a"(value) : "d"(port));
+    return value;
+}
+
 static inline void out32(uint16_t port, uint32_t value)
 {
     __asm__ volatile("outl %0, %1" : : "a"(value), "d"(port));

@@ -44,6 +44,7 @@ static const Task tasks[] = {
     { "list", task_list },
     { "count", task_count },
     { "reboot", task_reboot },
+    { "again", task_again },
 };
 
 /* GCC may call these for any assignment of a record. */

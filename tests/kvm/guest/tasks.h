@@ -23,6 +23,11 @@ void task_list(uint32_t n);       /* the host's commands: a multiboot module */
 /* n: a queue; how many of its doorbell writes were MMIO so far. */
 void task_count(uint32_t n);
 void task_reboot(uint32_t n);     /* resets the machine n us later: no end */
+/*
+ * Resets the machine n us later, so that all tasks run again; in that second
+ * boot it does nothing.
+ */
+void task_again(uint32_t n);
 
 /* The module that the host gave; task_list() reads it. */
 void list_init(const void *module, uint32_t bytes);
