@@ -91,8 +91,9 @@ class Timeline(unittest.TestCase):
         for scheme in ("baseline", "pgc", "pregc", "ideal"):
             with self.subTest(scheme):
                 slices, parents, stats, rows = self.traced(
-                    "-s", scheme, "-m", "closed", "-q", "8", "gen:mixed,requests=2000"
+                    "-s", scheme, "-m", "closed", "-q", "8", "gen:mixed,requests=700"
                 )
+                self.assertGreater(stats["gc_runs"], 10)
                 self.check_commands(slices, rows)
                 self.check_flows(slices)
                 array, bus = self.count(slices, "plane"), self.count(slices, "channel")
@@ -121,7 +122,7 @@ class Timeline(unittest.TestCase):
         for mapping, scheme in (("block", "baseline"), ("superblock", "pgc"), ("fast", "baseline")):
             with self.subTest(mapping):
                 options = ("-o", f"ftl.mapping={mapping}", "-s", scheme, "-m", "closed", "-q", "8")
-                slices, parents, stats, rows = self.traced(*options, "gen:mixed,requests=500")
+                slices, parents, stats, rows = self.traced(*options, "gen:mixed,requests=250")
                 self.check_commands(slices, rows)
                 self.check_flows(slices)
                 runs = [s for s in slices if s.track.endswith("GC")]
@@ -142,7 +143,7 @@ class Timeline(unittest.TestCase):
     def test_parity(self) -> None:
         parity = ("-o", "ftl.parity_width=4", "-o", "ftl.parity_stripes=8")
         slices, _, stats, rows = self.traced(
-            *("-s", "ttflash", *parity, "-m", "closed", "-q", "8", "gen:mixed,requests=2000")
+            *("-s", "ttflash", *parity, "-m", "closed", "-q", "8", "gen:mixed,requests=700")
         )
         self.check_commands(slices, rows)
         self.check_flows(slices)
@@ -155,7 +156,7 @@ class Timeline(unittest.TestCase):
 
     def test_suspended_cached_and_multiplane(self) -> None:
         slices, _, stats, rows = self.traced(
-            "-s", "gc-vic", "-o", EVERYTHING, "-m", "closed", "-q", "16", "gen:mixed,requests=2000"
+            "-s", "gc-vic", "-o", EVERYTHING, "-m", "closed", "-q", "16", "gen:mixed,requests=700"
         )
         self.check_commands(slices, rows)
         self.check_flows(slices)
