@@ -20,8 +20,11 @@ bool scarp_buckets_check(const ScarpDrive *drive, uint32_t p,
                          uint32_t *listed, GError **error)
 {
     const ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+    /* before a drive has reclaim units (Sanitize), its lists are of blocks */
+    uint32_t most = scarp_blocks_in_units(drive) ? drive->geo.victim_units
+                                                 : drive->geo.units_per_block;
 
-    for (uint32_t v = 0; v <= drive->geo.victim_units; v++) {
+    for (uint32_t v = 0; v <= most; v++) {
         bool filled = plane->bucket_filled[v / 64] >> (v % 64) & 1;
         uint32_t last = SCARP_NONE;
 
