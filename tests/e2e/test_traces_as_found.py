@@ -172,7 +172,7 @@ class Compared(Case):
         self.assertIn("days of the drive&#x27;s time".replace("&#x27;", "'"), page)
         self.assertIn("time jumps ahead by 14662 days", page)
 
-    def test_the_pause_is_cut(self) -> None:
+    def test_the_pause_is_cut_and_no_collection_ran(self) -> None:
         done, out = self.compare("--max-gap", 1000)
         first = done.stdout.splitlines()[0]
         self.assertIn("(alibaba, by its first 41 requests): 41 requests measured", first)
@@ -183,12 +183,12 @@ class Compared(Case):
         page = (out / "report.html").read_text()
         self.assertIn("1 gap cut by 14,662 days", page[: page.index("<table>")])
         self.assertIn("scarp-columns", page)
-
-    def test_no_collection_ran(self) -> None:
-        done, out = self.compare("--max-gap", 1000)
+        for name in ("baseline", "pgc"):
+            lines = (out / name / "lines.csv").read_text().splitlines()
+            numbers = [line.split(",")[0] for line in lines]
+            self.assertEqual(numbers, ["line", *map(str, range(2, 43))])
         said = next(line for line in done.stdout.splitlines() if "No collection ran" in line)
         self.assertIn("No collection ran: the schemes cannot differ. About ", said)
-        page = (out / "report.html").read_text()
         self.assertIn("the schemes cannot differ", page[: page.index("<table>")])
         # So much more is as much as is said.
         missing = json.loads((out / "baseline" / "replay.json").read_text())
@@ -199,8 +199,10 @@ class Compared(Case):
             self.assertEqual("No collection ran" not in run.stdout, collects, run.stdout)
 
     def test_rows_name_the_line(self) -> None:
-        _, out = self.compare("--max-gap", 1000, "--skip", "reads")
-        log = out / "pgc" / "cmd.bin"
+        self.trace.write_text(self.pause())
+        log, lines = self.folder / "cmd.bin", self.folder / "lines.csv"
+        logs = ("--cmd-log", log, "--line-log", lines)
+        self.scarp("replay", "-d", DRIVE, *logs, "--max-gap", 1000, "--skip", "reads", self.trace)
         rows = list(csv.DictReader(self.scarp("rows", log).stdout.splitlines()))
         self.assertEqual(sorted(int(row["line"]) for row in rows), list(range(3, 42, 2)))
         for row in rows:
