@@ -61,9 +61,10 @@ static uint32_t units_of(const ScarpDrive *drive, uint32_t group)
 }
 
 /*
- * Returns the next group that has no more than the mean of all data and of all
- * that the buffer can have. There is one, as this page is in the buffer, too.
- * core/spare.c leaves each group room for so much.
+ * Returns the next group that has at most a group's share of all data and of
+ * all that the buffer can hold. There is such a group, because the page that is
+ * to be placed is in the buffer, too, and in no group yet. core/spare.c leaves
+ * each group room for its share and one page more.
  */
 static uint32_t choose_group(const ScarpDrive *drive, uint32_t next)
 {

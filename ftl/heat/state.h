@@ -15,7 +15,7 @@
 
 #include "core/state.h"
 
-/* How much is throttled. */
+/* Levels of throttling. */
 enum { HEAT_NOT, HEAT_LIGHT, HEAT_HEAVY, HEAT__COUNT };
 
 /* A shorter time than 2^HEAT_POWERS ms leaves some of the energy. */
@@ -27,7 +27,8 @@ typedef struct {
     unsigned level;     /* HEAT_NOT to HEAT_HEAVY */
     uint64_t transitions[HEAT__COUNT]; /* how often a level began */
     uint64_t level_ms[HEAT__COUNT];    /* how long it lasted, in all */
-    uint64_t above_ms[HEAT__COUNT];    /* how long it was so warm, in all */
+    /* how long the energy was at least begins_nj[], in all */
+    uint64_t above_ms[HEAT__COUNT];
     uint64_t throttled_ns; /* sum of what was added to array times */
     /* energies at which a level begins, and ends; UINT64_MAX, 0: never */
     uint64_t begins_nj[HEAT__COUNT], ends_nj[HEAT__COUNT];

@@ -155,7 +155,10 @@ const ScarpSlcStats *scarp_slc_stats(const ScarpDrive *drive)
     return drive->geo.slc_pages ? &drive->slc_stats : NULL;
 }
 
-/* Sets the counters of the SLC cache to zero. */
+/*
+ * Sets the counters of the SLC cache to zero, but for slc_blocks, which is the
+ * present number of its blocks with pages.
+ */
 static void slc_reset(ScarpDrive *drive)
 {
     drive->slc_stats = (ScarpSlcStats) {
