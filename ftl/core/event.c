@@ -248,20 +248,12 @@ void scarp_events_set(ScarpEvents *events, uint32_t source, int64_t time_ns)
     set_leaf(events, source, key_of(time_ns, events->next_seq++));
 }
 
-void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
-                           int64_t time_ns)
+static inline void append(ScarpEvents *events, uint32_t lane, uint32_t source,
+                          int64_t time_ns)
 {
     ScarpEvent *event = &events->event[source];
-    uint32_t last;
+    uint32_t last = events->lane_last[lane];
 
-    if (event->place != NOWHERE) {
-        forget(events, source);
-    }
-    last = events->lane_last[lane];
-    if (last != NONE && time_ns < events->event[last].time_ns) {
-        scarp_events_set(events, source, time_ns);
-        return;
-    }
     event->time_ns = time_ns;
     event->seq = events->next_seq++;
     event->place = lane;
@@ -273,5 +265,43 @@ void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
         set_head(events, LANES, lane, time_ns, event->seq);
     } else {
         events->event[last].next = source;
+    }
+}
+
+/* True when the lane has an event later than time_ns. */
+static inline bool has_later(const ScarpEvents *events, uint32_t lane,
+                             int64_t time_ns)
+{
+    uint32_t last = events->lane_last[lane];
+
+    return last != NONE && time_ns < events->event[last].time_ns;
+}
+
+/*
+ * Sets an event that replaces another one of its source, or that comes out of
+ * the lane's order. Out of line, so that the other events need no registers to
+ * be saved.
+ */
+static void __attribute__((noinline)) set_out_of_order(ScarpEvents *events,
+                                                       uint32_t lane,
+                                                       uint32_t source,
+                                                       int64_t time_ns)
+{
+    forget(events, source);
+    if (has_later(events, lane, time_ns)) {
+        scarp_events_set(events, source, time_ns);
+    } else {
+        append(events, lane, source, time_ns);
+    }
+}
+
+void scarp_events_set_lane(ScarpEvents *events, uint32_t lane, uint32_t source,
+                           int64_t time_ns)
+{
+    if (events->event[source].place != NOWHERE ||
+        has_later(events, lane, time_ns)) {
+        set_out_of_order(events, lane, source, time_ns);
+    } else {
+        append(events, lane, source, time_ns);
     }
 }

@@ -61,7 +61,7 @@ static inline void run_source(ScarpDrive *drive, uint32_t source)
     }
 }
 
-static inline void run_next(ScarpDrive *drive)
+static inline void __attribute__((always_inline)) run_next(ScarpDrive *drive)
 {
     uint32_t source;
 

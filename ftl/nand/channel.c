@@ -80,28 +80,36 @@ static ScarpChannelQueue *next_queue(ScarpDrive *drive, uint32_t c)
     return &wait[WAIT_ANY];
 }
 
-bool scarp_channel_request(ScarpDrive *drive, uint32_t waiter)
+/* Out of line, so that a channel that is free costs no more than it must. */
+static void __attribute__((noinline)) wait_for_channel(ScarpDrive *drive,
+                                                       uint32_t c,
+                                                       uint32_t waiter)
 {
-    uint32_t c = scarp_die_channel(drive, waiter / 2);
     ScarpChannel *channel = &drive->nand.channel[c];
     ScarpDie *dies = drive->nand.die;
-    bool awaited = is_awaited(channel);
-    ScarpChannelQueue *queue;
+    ScarpChannelQueue *queue = queue_of(drive, channel, waiter);
 
-    if (channel->free_ns <= scarp_time_ns(drive) && !awaited) {
-        return scarp_channel_granted(drive, waiter);
-    }
-    dies[waiter / 2].channel_next[waiter % 2] = SCARP_NONE;
-    if (!awaited) {
+    if (!is_awaited(channel)) {
         wake_when_free(drive, c);
     }
-    queue = queue_of(drive, channel, waiter);
+    dies[waiter / 2].channel_next[waiter % 2] = SCARP_NONE;
     if (queue->head == SCARP_NONE) {
         queue->head = waiter;
     } else {
         dies[queue->tail / 2].channel_next[queue->tail % 2] = waiter;
     }
     queue->tail = waiter;
+}
+
+bool scarp_channel_request(ScarpDrive *drive, uint32_t waiter)
+{
+    uint32_t c = scarp_die_channel(drive, waiter / 2);
+    const ScarpChannel *channel = &drive->nand.channel[c];
+
+    if (channel->free_ns <= scarp_time_ns(drive) && !is_awaited(channel)) {
+        return scarp_channel_granted(drive, waiter);
+    }
+    wait_for_channel(drive, c, waiter);
     return false;
 }
 

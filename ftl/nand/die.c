@@ -130,7 +130,8 @@ static bool grant_command(ScarpDrive *drive, uint32_t index, bool ahead)
     return group->kind == SCARP_FLASH_PROGRAM;
 }
 
-static void grant_out(ScarpDrive *drive, uint32_t index)
+static bool __attribute__((noinline)) grant_out(ScarpDrive *drive,
+                                                uint32_t index)
 {
     ScarpDie *die = &drive->nand.die[index];
     int64_t at_ns = scarp_time_ns(drive);
@@ -150,6 +151,7 @@ static void grant_out(ScarpDrive *drive, uint32_t index)
     die->phase = PHASE_OUT;
     scarp_event_set_lane(drive, SCARP_LANE_OUT, scarp_die_source(drive, index),
                          scarp_account_until_ns(&die->current->account));
+    return false;
 }
 
 bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
@@ -165,8 +167,7 @@ bool scarp_channel_granted(ScarpDrive *drive, uint32_t waiter)
         return grant_command(drive, waiter / 2, true);
     }
     if (die->phase == PHASE_OUT_WAIT) {
-        grant_out(drive, waiter / 2);
-        return false;
+        return grant_out(drive, waiter / 2);
     }
     return grant_command(drive, waiter / 2, false);
 }
