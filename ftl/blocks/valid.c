@@ -9,17 +9,16 @@
 
 /*
  * Adds `change` to the block's number of valid units. A full block moves to the
- * bucket for the new number.
+ * bucket for the new number. Callers change the block's bits before, so that
+ * the call for reclaim units is their last act: no other drive then saves
+ * registers for it.
  */
 static inline void change_valid(ScarpDrive *drive, uint32_t index, int change)
 {
     ScarpBlocksPlane *plane = scarp_blocks_plane_of(drive, index);
     ScarpBlock *block = scarp_block_record(drive, index);
 
-    if (drive->blocks.rus) {
-        block->valid += change;
-        scarp_ru_valid_changed(drive, index, change);
-    } else if (block->state == BLOCK_FULL) {
+    if (block->state == BLOCK_FULL && !drive->blocks.rus) {
         scarp_bucket_remove(drive, plane, index, block->valid);
         block->valid += change;
         scarp_bucket_insert(drive, plane, index, block->valid);
@@ -28,6 +27,9 @@ static inline void change_valid(ScarpDrive *drive, uint32_t index, int change)
     }
     block->modified_ns = scarp_time_ns(drive);
     plane->valid += change;
+    if (G_UNLIKELY(drive->blocks.rus)) {
+        scarp_ru_valid_changed(drive, index, change);
+    }
 }
 
 void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
@@ -35,9 +37,9 @@ void scarp_block_set_valid(ScarpDrive *drive, uint32_t ppn, int change)
     uint32_t index = scarp_ppn_block(drive, ppn);
     uint32_t unit = ppn - scarp_block_ppn(drive, index);
 
-    change_valid(drive, index, change);
     scarp_block_record(drive, index)->is_valid[unit / 64] ^=
         1ull << (unit % 64);
+    change_valid(drive, index, change);
 }
 
 void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n)
@@ -46,20 +48,20 @@ void scarp_block_filled(ScarpDrive *drive, uint32_t ppn, uint32_t n)
     uint32_t unit = ppn - scarp_block_ppn(drive, index);
     ScarpBlock *block = scarp_block_record(drive, index);
 
-    change_valid(drive, index, (int)n);
-    while (n) {
-        uint32_t bit = unit % 64, bits = MIN(n, 64 - bit);
+    for (uint32_t left = n; left;) {
+        uint32_t bit = unit % 64, bits = MIN(left, 64 - bit);
 
         block->is_valid[unit / 64] |= UINT64_MAX >> (64 - bits) << bit;
         unit += bits;
-        n -= bits;
+        left -= bits;
     }
+    change_valid(drive, index, (int)n);
 }
 
 void scarp_block_emptied(ScarpDrive *drive, uint32_t index)
 {
     ScarpBlock *block = scarp_block_record(drive, index);
 
-    change_valid(drive, index, -(int)block->valid);
     memset(block->is_valid, 0, scarp_valid_bytes(&drive->geo));
+    change_valid(drive, index, -(int)block->valid);
 }

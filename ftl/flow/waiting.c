@@ -50,8 +50,11 @@ void scarp_flow_see_programs(const ScarpDrive *drive, uint32_t die,
     static const ScarpQueueKind kinds[] = { QUEUE_PROGRAMS, QUEUE_MAP };
     uint32_t first = scarp_die_plane(drive, die);
 
-    for (uint32_t p = first; p < first + drive->desc.planes_per_die; p++) {
-        for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        uint32_t end = scarp_nand_queued(drive, die, kinds[i])
+                           ? first + drive->desc.planes_per_die : first;
+
+        for (uint32_t p = first; p < end; p++) {
             const ScarpFlashCmd *head = scarp_nand_head(drive, p, kinds[i]);
 
             if (head) {
