@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "blocks/internal.h"
+#include "nand/ops.h"
 
 /*
  * Returns the size of a block's record, valid bits included. The size is
@@ -154,6 +155,8 @@ void scarp_free_push(ScarpDrive *drive, ScarpBlocksPlane *plane,
     scarp_block_record(drive, index)->state = BLOCK_FREE;
     plane->n_free++;
     drive->blocks.n_free++;
+    scarp_nand_relieved(drive,
+                        scarp_plane_die(drive, plane - drive->blocks.plane));
     *(list->head == SCARP_NONE ? &list->head : &link[list->tail].next) = index;
     list->tail = index;
     if (drive->blocks.rus) {

@@ -7,7 +7,8 @@
  *
  * Other directories of ftl/ take pages, set valid bits, and take a full block
  * as a victim of garbage collection, to erase it or put it back. Victim
- * policies only read the lists. blocks calls media and core.
+ * policies only read the lists. blocks calls media, core, and nand, which it
+ * tells when a plane has one more free block.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

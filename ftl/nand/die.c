@@ -332,5 +332,6 @@ ScarpNandStep scarp_nand_event(ScarpDrive *drive, uint32_t index,
         scarp_see_array(drive, die, scarp_time_ns(drive));
     }
     die->current = NULL;
+    scarp_nand_relieved(drive, index);
     return NAND_ALL_ENDED;
 }

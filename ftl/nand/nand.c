@@ -66,6 +66,7 @@ void scarp_nand_clear(ScarpDrive *drive)
     scarp_table_free(nand->plane);
     g_free(nand->unpaired);
     g_free(nand->kicked);
+    g_free(nand->relieved);
     scarp_table_free(nand->die);
     g_free(nand->channel);
     scarp_pool_clear(&nand->pool);
@@ -149,6 +150,16 @@ void scarp_nand_enqueue_moved(ScarpDrive *drive, ScarpFlashCmd *read)
     }
 }
 
+bool scarp_nand_note_relief(ScarpDrive *drive)
+{
+    bool begins = !drive->nand.relieved;
+
+    if (begins) {
+        drive->nand.relieved = g_new(uint32_t, drive->geo.n_dies);
+    }
+    return begins;
+}
+
 static ScarpFlashCmd *dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
                               ScarpFlashCmd **link, ScarpQueueKind kind)
 {
@@ -165,6 +176,7 @@ static ScarpFlashCmd *dequeue(ScarpDrive *drive, ScarpFlashQueue *queue,
         die->guests -= cmd->guest;
     }
     cmd->next = NULL;
+    scarp_nand_relieved(drive, index);
     return cmd;
 }
 

@@ -292,6 +292,40 @@ static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
     return die;
 }
 
+/*
+ * Lets nand note which dies may have less to do, or more free blocks, than
+ * before. Write allocation then looks at these dies alone. Returns true if
+ * nothing was noted until now, so that any die may have changed.
+ */
+bool scarp_nand_note_relief(ScarpDrive *drive);
+
+static inline void scarp_nand_relieved(ScarpDrive *drive, uint32_t die)
+{
+    ScarpNand *nand = &drive->nand;
+
+    if (G_UNLIKELY(nand->relieved) && !nand->die[die].relieved) {
+        nand->die[die].relieved = true;
+        nand->relieved[nand->n_relieved++] = die;
+    }
+}
+
+/*
+ * Takes a die off the list of relieved dies, and returns the die. SCARP_NONE:
+ * the list is empty.
+ */
+static inline uint32_t scarp_nand_next_relieved(ScarpDrive *drive)
+{
+    ScarpNand *nand = &drive->nand;
+    uint32_t die;
+
+    if (!nand->n_relieved) {
+        return SCARP_NONE;
+    }
+    die = nand->relieved[--nand->n_relieved];
+    nand->die[die].relieved = false;
+    return die;
+}
+
 /* Puts the command into its plane's queue and kicks the die. */
 void scarp_nand_enqueue(ScarpDrive *drive, ScarpFlashCmd *cmd);
 /*
@@ -450,6 +484,7 @@ static inline void scarp_nand_set_collecting(ScarpDrive *drive, uint32_t die,
                                              bool collecting)
 {
     drive->nand.die[die].collecting = collecting;
+    scarp_nand_relieved(drive, die);
 }
 
 static inline bool scarp_nand_collecting(const ScarpDrive *drive, uint32_t die)

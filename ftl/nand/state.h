@@ -111,6 +111,7 @@ typedef struct {
     uint8_t phase;          /* ScarpDiePhase */
     bool kicked;            /* the die is in ScarpNand.kicked */
     bool collecting;        /* gc says that a plane of the die collects */
+    bool relieved;          /* the die is in ScarpNand.relieved */
     ScarpDieClock clock;
     int64_t array_begin_ns, array_end_ns; /* of the current command */
     uint32_t channel_next[2]; /* next waiter behind `current`, behind `ahead` */
@@ -155,6 +156,8 @@ typedef struct {
     ScarpNandPlane *plane;
     uint32_t *kicked; /* [n_dies] ring of dies that look for work next */
     uint32_t first_kicked, n_kicked;
+    uint32_t *relieved; /* [n_dies] or NULL: see scarp_nand_note_relief() */
+    uint32_t n_relieved;
     ScarpPool pool;   /* free flash commands */
     /*
      * Array times of each page offset of the real mode (nand.cell_bits bits in

@@ -88,6 +88,7 @@ void scarp_suspend(ScarpDrive *drive, uint32_t index)
     die->suspended = die->current;
     die->suspended_left_ns = die->array_end_ns - at_ns;
     die->current = NULL;
+    scarp_nand_relieved(drive, index);
     die->suspends++;
     drive->stats.suspends++;
     scarp_group_own(die->suspended, OWN_ARRAY, at_ns);

@@ -370,6 +370,7 @@ static inline void inside_set_load(ScarpDrive *drive, uint32_t die,
     drive->nand.die[die].collecting = collections;
     drive->nand.die[die].queued[QUEUE_READS] = reads;
     drive->nand.die[die].queued[QUEUE_PROGRAMS] = programs;
+    scarp_nand_relieved(drive, die);
 }
 
 /* The plane that dynamic allocation looks at first. */

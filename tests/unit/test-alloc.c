@@ -5,6 +5,7 @@
  */
 #include "helpers.h"
 #include "inside.h"
+#include "least.h"
 
 /* No two of them alike where it matters: 2 channels, 3 chips, 2 dies, 4 planes. */
 #define WIDE "geometry.channels=2,geometry.chips_per_channel=3," \
@@ -101,6 +102,43 @@ static void test_refused(void)
 }
 
 /* On an idle drive pages go round the dies, whatever their addresses. */
+static uint32_t first_of_least(const uint32_t *cost, uint32_t n, uint32_t from)
+{
+    uint32_t best = from;
+
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t at = (from + i) % n;
+
+        best = cost[at] < cost[best] ? at : best;
+    }
+    return best;
+}
+
+/* The tree beside a search of all: few costs, so that many are equal. */
+static void test_least(void)
+{
+    static const uint32_t sizes[] = { 1, 2, 3, 48, 64, 65 };
+
+    for (size_t s = 0; s < G_N_ELEMENTS(sizes); s++) {
+        uint32_t n = sizes[s], cost[65];
+        ScarpLeast least;
+
+        scarp_least_init(&least, n);
+        memset(cost, 0xff, sizeof(cost));
+        for (int i = 0; i < 3000; i++) {
+            uint32_t at = g_test_rand_int_range(0, n);
+
+            g_assert_cmpuint(scarp_least_from(&least, at), ==,
+                             first_of_least(cost, n, at));
+            cost[at] = i % 7 ? (uint32_t)g_test_rand_int_range(0, 4)
+                             : UINT32_MAX;
+            scarp_least_set(&least, at, cost[at]);
+            g_assert_cmpuint(scarp_least_cost(&least, at), ==, cost[at]);
+        }
+        scarp_least_clear(&least);
+    }
+}
+
 static void test_dynamic_idle(void)
 {
     Rig *rig = rig_new("baseline", NULL, "ftl.allocation=dynamic");
@@ -247,6 +285,7 @@ int main(int argc, char **argv)
     add_orders();
     g_test_add_func("/alloc/groups", test_groups);
     g_test_add_func("/alloc/refused", test_refused);
+    g_test_add_func("/alloc/least", test_least);
     g_test_add_func("/alloc/dynamic/idle", test_dynamic_idle);
     g_test_add_func("/alloc/dynamic/order", test_dynamic_order);
     g_test_add_func("/alloc/dynamic/gc", test_dynamic_gc);
