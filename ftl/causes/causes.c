@@ -77,10 +77,12 @@ static inline int64_t add(const ScarpDrive *drive, ScarpCmd *cmd,
 
     cmd->cause_ns[SCARP_CAUSE_DIE_SUSPEND] += account->waited_ns[DIE_SUSPEND];
     cmd->cause_ns[still] += account->own_ns[OWN_SUSPENDED];
+#pragma GCC unroll 8
     for (int i = 0; i < DIE_SUSPEND; i++) {
         waited_ns[i] += account->waited_ns[i];
         sum += account->waited_ns[i];
     }
+#pragma GCC unroll 4
     for (int i = 0; i < OWN_SUSPENDED; i++) {
         own_ns[i] += account->own_ns[i];
         sum += account->own_ns[i];

@@ -105,6 +105,7 @@ static inline void scarp_account_wait(ScarpAccount *account,
         scarp_account_parts_wait(account, clock, now_ns);
         return;
     }
+#pragma GCC unroll 8
     for (int i = 0; i < DIE_ACTIVITY__PLAIN; i++) {
         account->waited_ns[i] -= clock->spent_ns[i];
     }
@@ -126,6 +127,7 @@ static inline void scarp_account_waited(ScarpAccount *account,
         scarp_account_parts_waited(account, clock, now_ns);
         return;
     }
+#pragma GCC unroll 8
     for (int i = 0; i < DIE_ACTIVITY__PLAIN; i++) {
         account->waited_ns[i] += clock->spent_ns[i];
     }

@@ -50,6 +50,7 @@ void scarp_flow_see_programs(const ScarpDrive *drive, uint32_t die,
     static const ScarpQueueKind kinds[] = { QUEUE_PROGRAMS, QUEUE_MAP };
     uint32_t first = scarp_die_plane(drive, die);
 
+#pragma GCC unroll 2
     for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
         uint32_t end = scarp_nand_queued(drive, die, kinds[i])
                            ? first + drive->desc.planes_per_die : first;
