@@ -176,7 +176,7 @@ static Choice choose(ScarpDrive *drive, uint32_t die, ScarpPick pick,
 }
 
 /* Takes a read while a command is suspended. NULL: no read goes next. */
-static ScarpFlashCmd * __attribute__((noinline)) pick_suspended(
+static __attribute__((noinline)) ScarpFlashCmd *pick_suspended(
     ScarpDrive *drive, uint32_t die)
 {
     ScarpWaiting w;
