@@ -340,6 +340,14 @@ static void test_refused(void)
             "timing.slc_erase_ns=1", "without an SLC cache");
     refused("baseline", UNITS_OF_4 ",ftl.streams=8,"
             "ftl.over_provisioning_permille=100", "spare blocks of a plane");
+    refused("baseline", UNITS_OF_4 ",ftl.streams=8,ftl.isolated_streams=3,"
+            "ftl.over_provisioning_permille=100",
+            "gc.trigger_free_blocks + ftl.streams + ftl.isolated_streams + 2, "
+            "and room for units that share a page, = 16 are needed");
+    refused("baseline", UNITS_OF_4 ",ftl.streams=8,ftl.isolated_streams=8,"
+            "ftl.over_provisioning_permille=100",
+            "gc.trigger_free_blocks + ftl.streams + ftl.isolated_streams + 1, "
+            "and room for units that share a page, = 20 are needed");
     refused("baseline", "ftl.streams=9",
             "ftl.streams=9: above 8 it needs ftl.reclaim_planes above 1");
     refused("baseline", "ftl.streams=2,ftl.isolated_streams=1",
