@@ -170,12 +170,12 @@ void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
 
-/*
- * True when the drive ever writes to the write point `point`, which must not be
- * WRITE_GC. The answer follows from the number of streams and from ftl.mapping.
- */
+/* True when the drive ever writes to the write point `point`. */
 static inline bool scarp_write_point_used(const ScarpDrive *drive, int point)
 {
+    if (point == WRITE_GC) {
+        return drive->desc.separate_active_block;
+    }
     return point < WRITE_HOST + (int)drive->desc.streams ||
            (point == WRITE_HOST + SCARP_MAP_STREAM &&
             drive->geo.translation_blocks);
