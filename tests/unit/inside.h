@@ -12,6 +12,7 @@
 #ifndef INSIDE_H
 #define INSIDE_H
 
+#include "blocks/internal.h"
 #include "core/divisor.h"
 #include "core/event.h"
 #include "flow/internal.h"
@@ -156,6 +157,17 @@ static inline uint32_t inside_free_for_data(const ScarpDrive *drive,
 static inline bool inside_is_promised(const ScarpDrive *drive, uint32_t plane)
 {
     return scarp_plane_is_promised(drive, plane);
+}
+
+/* Makes free blocks of the plane bad, until so many are left. */
+static inline void inside_lose_blocks(ScarpDrive *drive, uint32_t p,
+                                      uint32_t left)
+{
+    ScarpBlocksPlane *plane = &drive->blocks.plane[p];
+
+    while (plane->n_free > left) {
+        scarp_block_set_bad(drive, scarp_free_pop(drive, plane));
+    }
 }
 
 /* Of each plane, kept from the host. */

@@ -192,6 +192,45 @@ static void test_fold(void)
     fold_cut(DYNAMIC ",slc.most_blocks=1,slc.full=fold", SLC_PAGES);
 }
 
+/* ---- A plane without a free block --------------------------------------- */
+
+/*
+ * Power fails when the plane has no free block but recovery's, as a plane may
+ * that takes in copies of others. Its only full blocks are SLC blocks. Recovery
+ * copies two of them into its own block, and erases them. Power fails again at
+ * each event of that.
+ */
+static void test_mended(void)
+{
+    bool ready = false;
+
+    for (unsigned events = 0; !ready; events++) {
+        Rig *rig = rig_new_seeded("baseline", NULL, DYNAMIC, events);
+        unsigned pages = 3 * SLC_PAGES;
+
+        for (unsigned i = 0; i < pages; i++) {
+            write_one(rig, i);
+        }
+        inside_lose_blocks(rig->drive, 0, 1);
+        power_off(rig);
+        for (unsigned i = 0; i < events && !ready; i++) {
+            scarp_run(rig->drive, scarp_next_event_ns(rig->drive));
+            ready = scarp_is_ready(rig->drive);
+        }
+        if (ready) {
+            g_assert_cmpuint(mark_times(rig, "mended_by_fold"), ==, 2);
+            g_assert_cmpuint(slc_of(rig)->slc_blocks, ==, 1);
+            g_assert_cmpuint(events, >, 2 * SLC_PAGES);
+        } else if (events) {
+            power_off(rig);
+        }
+        power_on(rig);
+        check_tags(rig, pages);
+        rig_drain(rig);
+        rig_free(rig);
+    }
+}
+
 /* A die is idle from the time at which the drive is ready. */
 static void test_idle(void)
 {
@@ -222,6 +261,7 @@ int main(int argc, char **argv)
     g_test_add_func("/slc-power/modes", test_modes);
     g_test_add_func("/slc-power/no-page", test_no_page);
     g_test_add_func("/slc-power/fold", test_fold);
+    g_test_add_func("/slc-power/mended", test_mended);
     g_test_add_func("/slc-power/idle", test_idle);
     return g_test_run();
 }
