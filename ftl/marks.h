@@ -179,6 +179,8 @@
          "a fold was chosen as few blocks were free") \
     MARK(fold_lacks_room, \
          "a static block was not folded, as few blocks were free") \
+    MARK(fold_lacks_entries, \
+         "a fold waited for the RAM of the mapping's entries that it changes") \
     MARK(fold_not_worth_it, \
          "a block of the real mode had fewer valid units than an SLC block") \
     MARK(fold_of_stale, "a fold had nothing to copy") \

@@ -152,6 +152,21 @@ static uint64_t filled_units(const ScarpDrive *drive, const ScarpAge *age)
            1000;
 }
 
+/*
+ * Collects blocks of translation units (ftl.mapping=demand). They lack room
+ * when all translation units are written for the second time, behind the SLC
+ * cache's data.
+ */
+static void collect_translation(ScarpDrive *drive, uint32_t p)
+{
+    while (scarp_translation_due(drive, p)) {
+        if (!scarp_gc_collect_now(drive, p)) {
+            scarp_law_broken(drive);
+            return;
+        }
+    }
+}
+
 bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
 {
     g_autofree OpenPage *open = NULL;
@@ -205,7 +220,7 @@ bool scarp_age(ScarpDrive *drive, const ScarpAge *age, GError **error)
             fetch_block(drive, ahead[(i + BLOCK_AHEAD) % AHEAD]);
         }
     }
-    scarp_map_aged(drive);
+    scarp_map_aged(drive, collect_translation);
     drive->observer = observer;
     scarp_stat_forget(drive);
     return true;
@@ -252,6 +267,7 @@ bool scarp_age_slc(ScarpDrive *drive, const ScarpAge *age, GError **error)
                     "age-slc=full: only a fresh drive can be aged");
         return false;
     }
+    scarp_map_age_begins(drive);
     open = no_open_pages(drive);
     /*
      * The cache is full when no unit finds room any more. With an allocation
@@ -266,6 +282,7 @@ bool scarp_age_slc(ScarpDrive *drive, const ScarpAge *age, GError **error)
 
         refused = write_cached(drive, open, lpn) ? 0 : refused + 1;
     }
+    scarp_map_aged(drive, collect_translation);
     scarp_stat_forget(drive);
     return true;
 }

@@ -564,11 +564,21 @@ uint32_t scarp_page_offset(const ScarpDrive *drive, uint32_t plane,
  */
 uint32_t scarp_page_take(ScarpDrive *drive, uint32_t plane, ScarpOrigin origin,
                          uint16_t stream);
-/* True when scarp_page_take() would take a page of a block in SLC mode. */
+/* True when the stream is that of translation units (ftl.mapping=demand). */
+static inline bool scarp_stream_is_map(const ScarpDrive *drive,
+                                       uint16_t stream)
+{
+    return stream == SCARP_MAP_STREAM && drive->geo.translation_blocks;
+}
+/*
+ * True when scarp_page_take() would take a page of a block in SLC mode.
+ * Translation units always go to blocks of the real mode.
+ */
 static inline bool scarp_page_is_slc(const ScarpDrive *drive, uint32_t plane,
                                      ScarpOrigin origin, uint16_t stream)
 {
     return scarp_blocks_cached(drive) && origin == SCARP_ORIGIN_HOST &&
+           !scarp_stream_is_map(drive, stream) &&
            scarp_slc_has_room(drive, plane, stream);
 }
 /*

@@ -124,11 +124,6 @@ static bool translation_possible(const ScarpDrive *drive, uint32_t p,
     return room || plane->n_map < drive->geo.translation_blocks;
 }
 
-static bool is_translation(const ScarpDrive *drive, uint16_t stream)
-{
-    return stream == SCARP_MAP_STREAM && drive->geo.translation_blocks;
-}
-
 /*
  * True when the plane has a page for the write outside the SLC cache: a page
  * for translation units if the stream has those, otherwise a page for data.
@@ -141,7 +136,7 @@ static inline bool real_possible(const ScarpDrive *drive, uint32_t p,
     bool room = plane->active[point_for(drive, p, origin, stream)] !=
                 SCARP_NONE;
 
-    if (is_translation(drive, stream)) {
+    if (scarp_stream_is_map(drive, stream)) {
         return translation_possible(drive, p, origin);
     }
     if (origin != SCARP_ORIGIN_HOST) {
@@ -182,7 +177,8 @@ bool scarp_page_possible_real(const ScarpDrive *drive, uint32_t p,
 bool scarp_page_possible(const ScarpDrive *drive, uint32_t p,
                          ScarpOrigin origin, uint16_t stream)
 {
-    if (drive->blocks.slc && origin == SCARP_ORIGIN_HOST) {
+    if (drive->blocks.slc && origin == SCARP_ORIGIN_HOST &&
+        !scarp_stream_is_map(drive, stream)) {
         return cached_possible(drive, p, stream);
     }
     return drive->blocks.rus ? scarp_ru_possible(drive, p, origin, stream)
@@ -219,7 +215,7 @@ static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
     if (*active == SCARP_NONE) {
         *active = scarp_free_pop(drive, plane);
         scarp_block_record(drive, *active)->state = BLOCK_ACTIVE;
-        if (is_translation(drive, stream)) {
+        if (scarp_stream_is_map(drive, stream)) {
             origin = SCARP_ORIGIN_MAP;
             plane->n_map++;
             scarp_mark_if(drive, last_translation_block,
@@ -235,7 +231,7 @@ static inline uint32_t take(ScarpDrive *drive, uint32_t p, int point,
     block->written += pages;
     block->modified_ns = scarp_time_ns(drive);
     if (block->written == drive->desc.pages_per_block) {
-        if (is_translation(drive, stream)) {
+        if (scarp_stream_is_map(drive, stream)) {
             scarp_translation_insert(drive, *active);
         } else {
             scarp_full_insert(drive, plane, *active);

@@ -50,11 +50,9 @@ static bool check_drive(const ScarpDescription *d, GError **error)
     } else if (d->pages_per_block % d->cell_bits) {
         why = "needs geometry.pages_per_block to be a multiple of "
               "nand.cell_bits";
-    } else if (d->mapping == MAPPING_DEMAND) {
-        why = "ftl.mapping=demand cannot have an SLC cache yet";
-    } else if (d->mapping != MAPPING_PAGE) {
-        why = "needs ftl.mapping=page, as the other mappings choose the page "
-              "of a write";
+    } else if (d->mapping != MAPPING_PAGE && d->mapping != MAPPING_DEMAND) {
+        why = "needs ftl.mapping=page or demand, as the other mappings choose "
+              "the page of a write";
     } else if (d->parity_width) {
         why = "needs ftl.parity_width=0";
     } else if (d->paired_pages == PAIRED_PAD &&

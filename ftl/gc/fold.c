@@ -171,13 +171,18 @@ void scarp_fold_beside(ScarpDrive *drive, uint32_t p)
 
     while (scarp_gc_job(drive, p)->fold &&
            drive->gc.die[die].jobs < drive->desc.slc_fold_planes) {
-        uint32_t victim = next_beside(drive, p);
+        uint32_t victim = next_beside(drive, p), q;
 
         if (victim == SCARP_NONE) {
             return;
         }
+        q = scarp_block_plane(drive, victim);
+        if (!scarp_gc_has_room(drive, q, victim)) {
+            scarp_mark(drive, fold_lacks_entries);
+            return;
+        }
         scarp_mark(drive, folds_beside);
-        scarp_gc_start_victim(drive, scarp_block_plane(drive, victim), victim);
+        scarp_gc_start_victim(drive, q, victim);
     }
 }
 
@@ -254,6 +259,10 @@ static void look(ScarpDrive *drive, uint32_t die, int64_t due_ns)
                 scarp_event_set(drive, scarp_fold_source(drive), due_ns);
             }
             return;
+        }
+        if (!scarp_gc_has_room(drive, p, victim)) {
+            scarp_mark(drive, fold_lacks_entries);
+            break; /* all dies look again when entries have been written */
         }
         if (drive->scheme.pacing->instant) {
             scarp_gc_collect_victim(drive, p, victim);

@@ -495,11 +495,10 @@ static void put_contents(ScarpDrive *drive, uint32_t tu)
 }
 
 /*
- * Called when the drive has been aged: writes all translation units to flash in
- * zero time, in the order of their numbers, each to the plane that plane_of()
- * gives for its number.
+ * Writes all translation units to flash in zero time, in the order of their
+ * numbers, each to the plane that plane_of() gives for its number.
  */
-void scarp_map_aged(ScarpDrive *drive)
+void scarp_map_aged(ScarpDrive *drive, ScarpMakeRoom *make_room)
 {
     ScarpDemand *demand = drive->map.demand;
     g_autofree uint32_t *next = NULL;
@@ -522,6 +521,7 @@ void scarp_map_aged(ScarpDrive *drive)
             continue;
         }
         if (!(*ppn & (drive->geo.units_per_page - 1))) {
+            make_room(drive, p);
             *ppn = scarp_page_take(drive, p, SCARP_ORIGIN_HOST,
                                    SCARP_MAP_STREAM);
             scarp_media_pages_programmed(drive, *ppn, 1);

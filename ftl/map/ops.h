@@ -203,10 +203,13 @@ bool scarp_map_at_rest(const ScarpDrive *drive);
 /*
  * Begin and end a span in which the entries of moved units do not count as
  * changed. While the drive is aged, for example, no translation unit is written
- * for such entries; scarp_map_aged() writes each translation unit once.
+ * for such entries; scarp_map_aged() writes each translation unit once, and
+ * calls make_room() before it takes a page of a plane for them.
  */
+typedef void ScarpMakeRoom(ScarpDrive *drive, uint32_t plane);
+
 void scarp_map_age_begins(ScarpDrive *drive);
-void scarp_map_aged(ScarpDrive *drive);
+void scarp_map_aged(ScarpDrive *drive, ScarpMakeRoom *make_room);
 /*
  * scarp_map_visit() saves the mapping's own state to an image, or loads it from
  * an image. ppn_of is saved elsewhere. scarp_map_loaded() ends a load. The

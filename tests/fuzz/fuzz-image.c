@@ -66,6 +66,8 @@ static const struct {
       "nand.endurance_erases=60,slc.endurance_erases=90", "pgc" },
     { CUTS "2," SLC ",ftl.paired_pages=pad,ftl.unit_bytes=512,"
       "ftl.over_provisioning_permille=2000", "baseline" },
+    { SLC ",ftl.mapping=demand,ftl.unit_bytes=512,slc.static_blocks=1,"
+      "slc.full=fold,geometry.blocks_per_plane=24", "pgc" },
 };
 
 static struct {

@@ -534,7 +534,7 @@ static Scenario *draw_one(Draw *d, Draw *slc, Draw *heat, Draw *units,
     g_autofree char *wished = theme_pick(d, wish->mapping);
     Shape x = { .mapping = wished ? wished : schemes_draw_mapping(d) };
 
-    if (slc || units) {
+    if (units || (slc && strcmp(x.mapping, "demand"))) {
         x.mapping = "page";
     }
 
@@ -565,9 +565,11 @@ static Scenario *draw_one(Draw *d, Draw *slc, Draw *heat, Draw *units,
         remove_keys(m.s, wish->without);
     }
     if (slc) {
-        remove_keys(m.s, "ftl.parity_,ftl.paired_pages=,ftl.map_cache_bytes=,"
-                         "ftl.checkpoint_pages=,ftl.log_blocks=,"
+        remove_keys(m.s, "ftl.parity_,ftl.paired_pages=,ftl.log_blocks=,"
                          "ftl.superblock_blocks=");
+        if (!x.demand) {
+            remove_keys(m.s, "ftl.map_cache_bytes=,ftl.checkpoint_pages=");
+        }
         draw_slc(&m, slc);
     }
     if (heat) {

@@ -266,6 +266,8 @@ static const Kept kept[] = {
       "ftl.recovery=1" },
     { "slc-fold", SLC ",slc.static_blocks=2,slc.full=fold,slc.keep_blocks=1,"
       "slc.fold_idle_us=5000" },
+    { "slc-demand", SLC ",slc.static_blocks=2,slc.full=fold,"
+      "ftl.mapping=demand,ftl.map_cache_bytes=1024" },
     { "parity", SMALL "ftl.parity_width=4,ftl.recovery=1,"
       "gc.wear_spread_erases=3,nand.endurance_erases=60" },
     { "units", TINY ",ftl.reclaim_planes=2,ftl.unit_bytes=2048,ftl.streams=3,"

@@ -14,6 +14,8 @@
 #define PAIRED CUTS "," TLC ",ftl.paired_pages=pad"
 #define STATIC_POWER PAIRED ",slc.static_blocks=2,slc.fold_idle_us=10000"
 #define DYNAMIC_POWER PAIRED ",slc.dynamic=1,slc.most_blocks=4,slc.full=fold"
+#define DYNAMIC_DEMAND DYNAMIC_POWER ",ftl.mapping=demand," \
+    "ftl.over_provisioning_permille=400"
 
 typedef struct {
     const char *name, *scheme, *overrides;
@@ -40,6 +42,9 @@ static const Case cases[] = {
     /* worn-out static blocks become bad, and free blocks take their places */
     { "worn", "baseline", STATIC_POWER ",nand.endurance_erases=100,"
       "slc.endurance_erases=3", TBERS / 2 },
+    { "static-demand", "baseline", TLC ",slc.static_blocks=2,slc.full=fold,"
+      "ftl.mapping=demand,ftl.map_cache_bytes=1024", TBERS / 2 },
+    { "dynamic-demand", "baseline", DYNAMIC_DEMAND, TBERS / 2 },
     { "units", "baseline", "ftl.reclaim_planes=4", TBERS },
     { "groups", "baseline", "ftl.reclaim_planes=2,"
       "controller.buffer_bytes=16384", TBERS },
@@ -143,6 +148,7 @@ static const char *const cut_drives[] = {
     "controller.buffer_bytes=65536,controller.plp_bytes=65536",
     STATIC_POWER ",nand.endurance_erases=100,slc.endurance_erases=3",
     DYNAMIC_POWER,
+    DYNAMIC_DEMAND,
 };
 
 static void write_some(Rig *rig)

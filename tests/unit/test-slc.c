@@ -690,10 +690,9 @@ static void test_refused(void)
     refused("slc.full=other", "slc.full=other: allowed are direct fold");
     refused(TLC DYNAMIC ",timing.slc_program_ns=0",
             "slc.dynamic=1: needs timing.slc_read_ns");
-    refused(TLC DYNAMIC ",ftl.mapping=demand", "ftl.mapping=demand");
-    refused(TLC DYNAMIC ",ftl.mapping=fast", "needs ftl.mapping=page");
-    refused(TLC DYNAMIC ",ftl.mapping=block", "needs ftl.mapping=page");
-    refused(TLC DYNAMIC ",ftl.mapping=superblock", "needs ftl.mapping=page");
+    refused(TLC DYNAMIC ",ftl.mapping=fast", "needs ftl.mapping=page or demand");
+    refused(TLC DYNAMIC ",ftl.mapping=block", "needs ftl.mapping=page or demand");
+    refused(TLC DYNAMIC ",ftl.mapping=superblock", "needs ftl.mapping=page or demand");
     refused(TLC DYNAMIC ",ftl.parity_width=2,geometry.channels=2",
             "needs ftl.parity_width=0");
     refused(TLC DYNAMIC ",nand.power_cuts=1,ftl.recovery=1,"
@@ -724,7 +723,7 @@ static void test_refused(void)
 
 static void test_refused_schemes(void)
 {
-    static const char *const schemes[] = { "hios-1", "hios-2", "gc-par" };
+    static const char *const schemes[] = { "hios-1", "hios-2" };
 
     for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
         Rig *rig = rig_new("baseline", NULL,
