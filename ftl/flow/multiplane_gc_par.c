@@ -27,6 +27,20 @@ static bool may(const ScarpDrive *drive G_GNUC_UNUSED,
     return true; /* the caller has compared kinds and page offsets */
 }
 
+/*
+ * True when the host's program goes to a block of the real mode. The SLC cache
+ * has no aligned blocks, and with slc.full=fold all of the host's pages go
+ * there.
+ */
+static bool is_real(const ScarpDrive *drive, uint32_t p,
+                    const ScarpFlashCmd *host)
+{
+    return !scarp_blocks_cached(drive) ||
+           (drive->desc.slc_full == SLC_DIRECT &&
+            !scarp_page_is_slc(drive, p, SCARP_ORIGIN_HOST,
+                               scarp_flash_stream(host)));
+}
+
 static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
 {
     uint32_t n = drive->desc.planes_per_die, own = scarp_flash_plane(lead);
@@ -34,7 +48,8 @@ static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
     bool host = !scarp_flash_is_gc(lead);
 
     if (!drive->scheme.param[AXIS_MULTIPLANE][0] ||
-        !scarp_aligned_possible(drive, own)) {
+        !scarp_aligned_possible(drive, own) ||
+        (host && !is_real(drive, own, lead))) {
         return false;
     }
     for (uint32_t p = first; p < first + n; p++) {
@@ -44,6 +59,7 @@ static bool aligned(const ScarpDrive *drive, const ScarpFlashCmd *lead)
         /* only stream 0 may use aligned blocks */
         if (p != own && mate && scarp_flash_kind(mate) == SCARP_FLASH_PROGRAM &&
             scarp_flash_stream(host ? lead : mate) == 0 &&
+            (host || is_real(drive, p, mate)) &&
             scarp_aligned_possible(drive, p) &&
             scarp_aligned_offset(drive, p) ==
                 scarp_aligned_offset(drive, own)) {
@@ -81,7 +97,7 @@ const ScarpMultiplaneOps scarp_multiplane_gc_par = {
         .axis = AXIS_MULTIPLANE,
         .name = "gc-par",
         .needs = NEEDS_PLANES | NEEDS_TIME | NEEDS_ANY_PAGE |
-                 NEEDS_NO_SLC | NEEDS_NO_UNITS,
+                 NEEDS_NO_UNITS,
         .help = "host commands join GC's in multi-plane commands",
         .source = "hpdc18 section 4.1, Algorithm 2; section 4.2",
         .params = params,

@@ -147,6 +147,7 @@ static void draw_slc(GRand *rand, GString *text)
         g_string_append(text, ONE_OF(rand, "", ",slc.fold_planes=2",
                                      ",nand.multiplane=1"));
     }
+    g_string_append(text, ONE_OF(rand, "", "", ",ftl.mapping=demand"));
 }
 
 /* Reclaim units of several planes besides. */
@@ -389,7 +390,7 @@ int main(int argc, char **argv)
         g_autofree char *path = g_strdup_printf("/spare/near-limit-slc/%s",
                                                 schemes[i]);
 
-        if (strcmp(schemes[i], "gc-par") && strcmp(schemes[i], "ttflash")) {
+        if (strcmp(schemes[i], "ttflash")) {
             g_test_add_data_func(path, schemes[i], test_near_limit_slc);
         }
     }
