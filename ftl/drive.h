@@ -44,6 +44,7 @@ struct ScarpDrive {
     void *came_up_opaque;
     ScarpStats stats;
     ScarpSlcStats slc_stats; /* only with an SLC cache */
+    ScarpUnitStats unit_stats; /* only with ftl.reclaim_planes above 1 */
     ScarpCore core;
     ScarpStat stat;
     ScarpMedia media;

@@ -69,6 +69,16 @@
     MARK(unit_kept_for_collection, \
          "the host's next reclaim unit waited, as the last free one is kept " \
          "for collections") \
+    MARK(other_plane_opens_unit, \
+         "a plane waited for another one to open a reclaim unit that was " \
+         "closed with few pages") \
+    MARK(closed_with_programs, \
+         "the host closed a reclaim unit while programs of it waited") \
+    MARK(padded_by_close, \
+         "a page was programmed half full as the host closed its reclaim " \
+         "unit") \
+    MARK(closed_before_opened, \
+         "the host closed a reclaim unit none of whose programs had begun") \
     MARK(plane_a_unit_ahead, \
          "a plane waited for its next reclaim unit, as another plane of its " \
          "group was a whole unit behind") \

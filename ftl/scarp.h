@@ -346,6 +346,27 @@ int64_t scarp_now_ns(const ScarpDrive *drive);
 int64_t scarp_next_event_ns(const ScarpDrive *drive);
 
 /*
+ * Reclaim units of several planes (ftl.reclaim_planes above 1), of which each
+ * stream fills one in each group of planes. The functions are for such drives.
+ *
+ * scarp_drive_isolates() is true for a stream whose copies have reclaim units of
+ * their own (ftl.isolated_streams).
+ *
+ * scarp_unit_left_bytes() returns how many bytes more the host can write with
+ * the stream before all of its reclaim units are full.
+ *
+ * scarp_close_units() closes them at the time of the last scarp_run(): what the
+ * host writes with the stream from then on goes to other units. What waits in
+ * the buffer for company in a page is written without it. Pages that are left
+ * stay empty until the unit's erase. The time of the next event may change.
+ * Returns false if the stream's units had no page yet, so that nothing was
+ * closed.
+ */
+bool scarp_drive_isolates(const ScarpDrive *drive, uint16_t stream);
+uint64_t scarp_unit_left_bytes(const ScarpDrive *drive, uint16_t stream);
+bool scarp_close_units(ScarpDrive *drive, uint16_t stream);
+
+/*
  * Collections by request, for host software that knows when it can bear them,
  * or that makes several drives take turns. Both calls act at the time of the
  * last scarp_run(); the time of the next event may change.
@@ -673,6 +694,17 @@ typedef struct {
  * cache.
  */
 const ScarpSlcStats *scarp_slc_stats(const ScarpDrive *drive);
+
+/*
+ * Statistics of reclaim units of several planes. scarp_stats_json() has them, by
+ * these names, for drives with ftl.reclaim_planes above 1 only.
+ */
+typedef struct {
+    uint64_t closed_reclaim_units; /* closed by the host before they were full */
+    uint64_t unwritten_pages;      /* of these units: empty until the erase */
+} ScarpUnitStats;
+/* Returns NULL on a drive without such units. */
+const ScarpUnitStats *scarp_unit_stats(const ScarpDrive *drive);
 
 /*
  * The drive's temperature (group heat of the description), and what it has done

@@ -8,39 +8,8 @@
 #include "allocation/ops.h"
 
 typedef struct {
-    uint32_t *plane_of; /* [group][turn] */
     uint32_t next_group;
 } Reclaim;
-
-uint32_t scarp_alloc_stripe_plane(const ScarpDrive *drive, uint32_t group,
-                                  uint32_t turn)
-{
-    const Reclaim *state = drive->scheme.state[AXIS_ALLOCATION];
-
-    return state->plane_of[group * (uint32_t)drive->desc.reclaim_planes + turn];
-}
-
-static bool init(ScarpDrive *drive, ScarpScheme *scheme,
-                 GError **error G_GNUC_UNUSED)
-{
-    Reclaim *state = scheme->state[AXIS_ALLOCATION];
-    uint32_t n = (uint32_t)drive->desc.reclaim_planes;
-    g_autofree uint32_t *filled = g_new0(uint32_t, drive->geo.reclaim_groups);
-
-    state->plane_of = g_new(uint32_t, drive->geo.n_planes);
-    for (uint32_t i = 0; i < drive->geo.n_planes; i++) {
-        uint32_t p = scarp_alloc_order(&drive->desc, i);
-        uint32_t group = scarp_ru_group(drive, p);
-
-        state->plane_of[group * n + filled[group]++] = p;
-    }
-    return true;
-}
-
-static void clear(ScarpDrive *drive G_GNUC_UNUSED, void *state)
-{
-    g_free(((Reclaim *)state)->plane_of);
-}
 
 static void persist(ScarpDrive *drive, void *state, ScarpVisit *visit)
 {
@@ -98,9 +67,7 @@ static uint32_t plane(ScarpDrive *drive, uint32_t lpn G_GNUC_UNUSED,
         group = choose_group(drive, state->next_group);
         state->next_group = (group + 1) % drive->geo.reclaim_groups;
     }
-    return scarp_alloc_stripe_plane(
-        drive, group,
-        scarp_ru_next_turn(drive, group, SCARP_ORIGIN_HOST, stream));
+    return scarp_ru_next_plane(drive, group, SCARP_ORIGIN_HOST, stream);
 }
 
 const ScarpAllocOps scarp_alloc_reclaim = {
@@ -111,8 +78,6 @@ const ScarpAllocOps scarp_alloc_reclaim = {
                 "ftl.allocation",
         .source = "NVMe Base 2.1, Flexible Data Placement",
         .state_size = sizeof(Reclaim),
-        .init = init,
-        .clear = clear,
         .persist = persist,
     },
     .plane = plane,

@@ -141,8 +141,36 @@ uint32_t scarp_ru_number(const ScarpDrive *drive, uint32_t group,
                          uint32_t block);
 /* Takes the plane's first free block, for a unit that lacks one there. */
 uint32_t scarp_ru_take_free(ScarpDrive *drive, uint32_t plane);
-/* Makes an open unit full; its pages that are not written stay empty. */
-void scarp_ru_close_early(ScarpDrive *drive, uint32_t number, uint32_t group);
+/* Returns how many planes a reclaim unit has. */
+static inline uint32_t scarp_ru_planes(const ScarpDrive *drive)
+{
+    return (uint32_t)drive->desc.reclaim_planes;
+}
+
+/* Returns the unit's blocks, one of each plane of its group. */
+static inline uint32_t *scarp_ru_blocks(const ScarpDrive *drive,
+                                        uint32_t number)
+{
+    return &drive->blocks.rus->block[(uint64_t)number * scarp_ru_planes(drive)];
+}
+
+/* Returns the number of the full or open unit with this first block. */
+static inline uint32_t scarp_ru_of(const ScarpDrive *drive, uint32_t block)
+{
+    return drive->blocks.rus->unit_of[block];
+}
+
+/* Returns the plane whose lists of full blocks are the group's of units. */
+static inline ScarpBlocksPlane *scarp_ru_lists(const ScarpDrive *drive,
+                                               uint32_t group)
+{
+    return &drive->blocks.plane[group * scarp_ru_planes(drive)];
+}
+
+/* Counts the units that the group can open, and tells its planes. */
+void scarp_ru_count_free(ScarpDrive *drive, uint32_t group);
+/* Lets all dies of the group look for work: programs may have a page now. */
+void scarp_ru_kick(ScarpDrive *drive, uint32_t group);
 /* blocks/ru_load.c: closes the open units of streams that the drive lacks. */
 void scarp_ru_close_unused(ScarpDrive *drive);
 /* Returns the stream of the unit's write point; 0 for copies of several. */
@@ -170,12 +198,12 @@ void scarp_block_set_bad(ScarpDrive *drive, uint32_t index);
  */
 bool scarp_block_is_worn_out(const ScarpDrive *drive, uint32_t index);
 
-/* True when the drive ever writes to the write point `point`. */
+/*
+ * True when the drive ever writes to the write point `point`, which must not be
+ * WRITE_GC. The answer follows from the number of streams and from ftl.mapping.
+ */
 static inline bool scarp_write_point_used(const ScarpDrive *drive, int point)
 {
-    if (point == WRITE_GC) {
-        return drive->desc.separate_active_block;
-    }
     return point < WRITE_HOST + (int)drive->desc.streams ||
            (point == WRITE_HOST + SCARP_MAP_STREAM &&
             drive->geo.translation_blocks);

@@ -115,8 +115,11 @@ void scarp_blocks_close_unused(ScarpDrive *drive)
             scarp_slc_close_unused(drive, p);
         }
         for (int i = 0; i < WRITE__COUNT; i++) {
-            if (!scarp_write_point_used(drive, i) &&
-                plane->active[i] != SCARP_NONE) {
+            bool unused = i == WRITE_GC
+                ? !drive->desc.separate_active_block
+                : !scarp_write_point_used(drive, i);
+
+            if (unused && plane->active[i] != SCARP_NONE) {
                 scarp_mark(drive, closed_on_load);
                 scarp_full_insert(drive, plane, plane->active[i]);
                 plane->active[i] = SCARP_NONE;

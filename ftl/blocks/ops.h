@@ -341,8 +341,20 @@ static inline uint32_t scarp_ru_first_plane(const ScarpDrive *drive,
  * has to queue a program for this one. With SCARP_ORIGIN_GC the write point is
  * that of collections.
  */
-uint32_t scarp_ru_next_turn(ScarpDrive *drive, uint32_t group,
-                            ScarpOrigin origin, uint16_t stream);
+uint32_t scarp_ru_next_plane(ScarpDrive *drive, uint32_t group,
+                             ScarpOrigin origin, uint16_t stream);
+/*
+ * Returns how many pages of the unit that the host's stream fills have no
+ * program yet.
+ */
+uint32_t scarp_ru_left(const ScarpDrive *drive, uint32_t group,
+                       uint16_t stream);
+/*
+ * Closes that unit: the next page of the stream goes to another one. Pages that
+ * have programs are still written, the others stay empty until the erase.
+ * Returns false if no page had a program, so that there is nothing to close.
+ */
+bool scarp_ru_close(ScarpDrive *drive, uint32_t group, uint16_t stream);
 /* Returns how many valid mapping units the group has. */
 static inline uint32_t scarp_ru_group_valid(const ScarpDrive *drive,
                                             uint32_t group)

@@ -126,6 +126,18 @@ static bool check_points(const ScarpDrive *drive, uint32_t group,
                 return scarp_law_differs(error, "open reclaim unit", number[j],
                                          rus->unit[number[j]].point, i);
             }
+            if (rus->unit[number[j]].written >= rus->unit[number[j]].end) {
+                return scarp_law_differs(error, "end of open reclaim unit",
+                                         number[j], rus->unit[number[j]].end,
+                                         rus->unit[number[j]].written);
+            }
+        }
+        if (at->begun && (at->newer == SCARP_NONE ||
+                          rus->unit[at->newer].written > at->reserved)) {
+            return scarp_law_differs(error, "programs of reclaim unit",
+                                     at->newer, at->reserved,
+                                     at->newer == SCARP_NONE
+                                         ? 0 : rus->unit[at->newer].written);
         }
     }
     return named == n_open ||

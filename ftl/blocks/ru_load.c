@@ -22,6 +22,8 @@ static ScarpRu sum_up(const ScarpDrive *drive, const uint32_t *block)
 {
     ScarpRu unit = { .n_blocks = (uint32_t)drive->desc.reclaim_planes };
 
+    unit.end = unit.n_blocks * (uint32_t)drive->desc.pages_per_block;
+
     unit.point = scarp_ru_point_for(drive, scarp_media_origin(drive, block[0]),
                                     scarp_media_stream(drive, block[0]));
     for (uint32_t i = 0; i < unit.n_blocks; i++) {
@@ -89,7 +91,8 @@ bool scarp_ru_load(ScarpDrive *drive, const uint32_t *block, bool full)
                           block[0]);
     } else {
         at->newer = number;
-        at->turn = unit.written % n;
+        at->reserved = unit.written;
+        at->begun = true;
     }
     return true;
 }
@@ -103,7 +106,7 @@ void scarp_ru_close_unused(ScarpDrive *drive)
 
             if (number != SCARP_NONE) {
                 scarp_mark(drive, closed_on_load);
-                scarp_ru_close_early(drive, number, g);
+                scarp_ru_close(drive, g, s);
             }
         }
     }

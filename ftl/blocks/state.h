@@ -103,6 +103,7 @@ typedef struct {
     uint32_t valid;      /* valid mapping units of all its blocks */
     /* pages given to programs; an erase does not change it */
     uint32_t written;
+    uint32_t end;        /* pages that it gets: all, or those until its close */
     uint32_t n_blocks;   /* blocks that are not erased yet */
     uint16_t point;      /* the write point that opened it */
     uint8_t state;       /* ScarpRuState */
@@ -115,8 +116,9 @@ typedef struct {
  * copies of each isolated stream.
  *
  * The planes of the group take turns, so a unit gives each of them equally many
- * pages. A write point may have two open units. A plane's next page is in the
- * older one until that has no page left in this plane.
+ * pages, unless the host closes it before it is full. A write point may have
+ * two open units. A plane's next page is in the older one until that has no
+ * page left in this plane.
  */
 enum {
     RU_POINT_GC, RU_POINT_HOST,
@@ -126,8 +128,14 @@ enum {
 
 typedef struct {
     uint32_t older, newer; /* open units, or SCARP_NONE */
-    /* the plane whose turn it is, counted in stripe order */
-    uint32_t turn;
+    /* pages of the unit that the next program goes to which have programs */
+    uint32_t reserved;
+    bool begun; /* that unit is open: it is `newer` */
+    /*
+     * How many pages each unit gets that gets no more programs and is not open
+     * yet (uint32_t), oldest first. NULL: there was no such unit yet.
+     */
+    GArray *ended;
 } ScarpRuPoint;
 
 typedef struct {
@@ -142,6 +150,8 @@ typedef struct {
     ScarpRu *unit;       /* [number] */
     uint32_t *block;     /* [number][ftl.reclaim_planes]; SCARP_NONE: erased */
     uint32_t *unit_of;   /* [block]: number, or SCARP_NONE */
+    uint32_t *plane_of;  /* [group][turn]: the planes in stripe order */
+    uint32_t *turn_of;   /* [plane]: its turn in the stripe of its group */
     /* [plane]: free blocks; ScarpBlocksPlane.n_free has the group's units */
     uint32_t *n_free;
     /*

@@ -155,6 +155,29 @@ void scarp_dirty_emit(ScarpDrive *drive, ScarpDirty *dirty)
     emit(drive, packer_of(drive, &dirty->unit));
 }
 
+void scarp_buffer_emit_stream(ScarpDrive *drive, uint16_t stream)
+{
+    ScarpPacker *packer =
+        &drive->buffer.packer[drive->geo.n_planes *
+                                  (uint32_t)drive->desc.streams + stream];
+
+    if (scarp_packer_count(packer)) {
+        scarp_mark(drive, padded_by_close);
+        emit(drive, packer);
+    }
+}
+
+uint64_t scarp_buffer_without_place(const ScarpDrive *drive, uint16_t stream)
+{
+    uint64_t units = 0;
+
+    for (const ScarpDirty *d = drive->buffer.oldest; d; d = d->newer) {
+        units += scarp_unit_stream(&d->unit) == stream && !d->superseded &&
+                 scarp_unit_plane(&d->unit) == SCARP_NONE;
+    }
+    return units;
+}
+
 void scarp_dirty_emit_company(ScarpDrive *drive, const ScarpDirty *dirty)
 {
     ScarpPacker *packer = packer_of(drive, &dirty->unit);

@@ -57,6 +57,14 @@ void scarp_buffer_flush(ScarpDrive *drive, ScarpCmd *cmd);
 ScarpCmd *scarp_buffer_next_flushed(ScarpDrive *drive);
 /* Sets the room for buffered units, which may only grow. */
 void scarp_buffer_enlarge(ScarpDrive *drive, uint64_t bytes);
+/*
+ * Programs what waits for company in a page of the stream, on a drive with
+ * reclaim units of several planes. scarp_buffer_without_place() returns how
+ * many units of the stream are in the buffer and have no plane yet: those, and
+ * those of which the drive does not have all bytes.
+ */
+void scarp_buffer_emit_stream(ScarpDrive *drive, uint16_t stream);
+uint64_t scarp_buffer_without_place(const ScarpDrive *drive, uint16_t stream);
 /* Queues programs of all buffered units, even if their pages are not full. */
 void scarp_buffer_drain(ScarpDrive *drive);
 /*

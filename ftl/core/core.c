@@ -120,6 +120,11 @@ uint64_t scarp_drive_stream_bytes(const ScarpDrive *drive)
            drive->geo.unit_bytes;
 }
 
+bool scarp_drive_isolates(const ScarpDrive *drive, uint16_t stream)
+{
+    return scarp_is_isolated(&drive->desc, stream);
+}
+
 int64_t scarp_drive_deadline_ns(const ScarpDrive *drive, ScarpAccess access)
 {
     const uint64_t us[] = {

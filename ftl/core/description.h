@@ -306,6 +306,13 @@ static inline uint64_t scarp_gain_units(const ScarpDescription *d)
 }
 
 /*
+ * Returns the order of ftl.allocation, such as "cwdp". For "dynamic" it returns
+ * "cwdp", too.
+ */
+const char *scarp_order_letters(const ScarpDescription *d);
+/* Returns the i-th plane in the order of ftl.allocation. */
+uint32_t scarp_plane_in_order(const ScarpDescription *d, uint32_t i);
+/*
  * Returns how many pages more than its share of the data a plane may get, on a
  * drive whose planes form several groups (core/spare.c).
  */

@@ -215,20 +215,14 @@ static bool check_demand(const ScarpDescription *d, GError **error)
 }
 
 /*
- * Returns, as text, the sum of scarp_reserved_blocks() and
- * scarp_slc_spare_blocks(). The caller frees it with g_free().
+ * Returns the part of an error message about the blocks that an SLC cache
+ * needs; "" without an SLC cache.
  */
-static char *reserved_text(const ScarpDescription *d)
+static const char *for_slc(const ScarpDescription *d)
 {
-    const char *slc = !scarp_has_slc(d) ? ""
-                      : d->slc_dynamic ? " + 1 + ftl.streams (slc.dynamic=1)"
-                                       : " + 1 (slc.static_blocks)";
-
-    return g_strdup_printf(
-        "gc.trigger_free_blocks + ftl.streams%s + %" G_GUINT64_FORMAT "%s%s",
-        d->isolated_streams ? " + ftl.isolated_streams" : "",
-        1 + scarp_copy_blocks(d) - d->isolated_streams,
-        d->power_cuts ? " + nand.power_cuts" : "", slc);
+    return !scarp_has_slc(d) ? ""
+           : d->slc_dynamic ? " + 1 + ftl.streams (slc.dynamic=1)"
+                            : " + 1 (slc.static_blocks)";
 }
 
 /*
@@ -249,19 +243,19 @@ static bool check_over_provisioning(const ScarpDescription *d, GError **error)
     uint64_t data_pages = (d->blocks_per_plane - apart) * d->pages_per_block;
     uint64_t logical = scarp_plane_pages(d) + scarp_uneven_pages(d);
     uint64_t needed = scarp_reserved_blocks(d) + scarp_slc_spare_blocks(d);
-    g_autofree char *reserved = NULL;
 
     if (needed < d->blocks_per_plane - apart &&
         logical + needed * d->pages_per_block + unusable <= data_pages) {
         return true;
     }
-    reserved = reserved_text(d);
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                 "ftl.over_provisioning_permille=%" G_GUINT64_FORMAT
-                ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; %s, "
-                "and room for units that share a page, = %" G_GUINT64_FORMAT
+                ": leaves %" G_GUINT64_FORMAT " spare blocks of a plane; "
+                "gc.trigger_free_blocks + ftl.streams + 2%s%s, and room for "
+                "units that share a page, = %" G_GUINT64_FORMAT
                 " are needed", d->over_provisioning_permille,
-                (data_pages - logical) / d->pages_per_block, reserved,
+                (data_pages - logical) / d->pages_per_block,
+                d->power_cuts ? " + nand.power_cuts" : "", for_slc(d),
                 (needed * d->pages_per_block + unusable +
                  d->pages_per_block - 1) / d->pages_per_block);
     return false;
@@ -272,19 +266,19 @@ static bool check_bad_blocks(const ScarpDescription *d, GError **error)
 {
     uint64_t good = d->blocks_per_plane - scarp_bad_blocks(d);
     uint64_t needed = scarp_needed_blocks(d);
-    g_autofree char *reserved = NULL;
 
     if (needed <= good) {
         return true;
     }
-    reserved = reserved_text(d);
     g_set_error(error, SCARP_ERROR, SCARP_ERROR_GEOMETRY,
                 "nand.bad_blocks_permille=%" G_GUINT64_FORMAT ": leaves %"
                 G_GUINT64_FORMAT " good blocks of a plane; %" G_GUINT64_FORMAT
                 " are needed, for the data that ftl.over_provisioning_permille="
-                "%" G_GUINT64_FORMAT " promises, %s, and units that share a "
-                "page", d->bad_blocks_permille, good, needed,
-                d->over_provisioning_permille, reserved);
+                "%" G_GUINT64_FORMAT " promises, gc.trigger_free_blocks + "
+                "ftl.streams + 2%s%s, and units that share a page",
+                d->bad_blocks_permille, good, needed,
+                d->over_provisioning_permille,
+                d->power_cuts ? " + nand.power_cuts" : "", for_slc(d));
     return false;
 }
 

@@ -84,6 +84,18 @@ static uint64_t free_when_waiting(const ScarpDescription *d)
 }
 
 /*
+ * Returns how many older units streams of the host may have open while one of
+ * their programs waits for a free unit. That program is the oldest that waits,
+ * so its own stream has none open. Another stream may have two: the older one
+ * has pages whose programs wait behind that program in a plane's queue, while
+ * other planes have begun the newer one.
+ */
+static uint64_t older_open_units(const ScarpDescription *d)
+{
+    return scarp_has_units(d) ? d->streams - 1 : 0;
+}
+
+/*
  * Returns how many blocks are empty or partly written when the plane collects.
  * These are the free blocks, recovery's block, GC's open blocks, an aligned
  * block (for multi-plane programs), the open blocks of the other streams, and
@@ -93,7 +105,7 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d)
 {
     return free_when_waiting(d) +
            (d->separate_active_block ? scarp_copy_blocks(d) : 0) +
-           (d->planes_per_die > 1) + d->streams - 1 +
+           (d->planes_per_die > 1) + d->streams - 1 + older_open_units(d) +
            scarp_recovery_blocks(d) + scarp_slc_open_blocks(d);
 }
 
@@ -102,9 +114,8 @@ uint64_t scarp_blocks_not_full(const ScarpDescription *d)
  * of a plane's part of the units. A group of planes is like one plane whose
  * blocks are the units: when the host's next page waits for a collection, one
  * unit is free, which is GC's, GC's own unit is open, and each other stream may
- * have an open unit. A stream may have two open units (blocks/ru.c), but all
- * pages that are left in the older one have programs in queues, so the older
- * one becomes full without a free unit.
+ * have two open units (older_open_units()). A unit that the host has closed
+ * before it was full counts as full: it has less valid data than others.
  *
  * The numbers hold plane by plane because a unit of N planes may have N times
  * as many stale mapping units as a block before it is worth a collection

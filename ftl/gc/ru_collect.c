@@ -65,9 +65,8 @@ static void copy(ScarpDrive *drive, uint32_t group, Copies *copies,
         uint32_t run;
 
         if (!copies->room) {
-            uint32_t p = scarp_alloc_stripe_plane(
-                drive, group,
-                scarp_ru_next_turn(drive, group, SCARP_ORIGIN_GC, stream));
+            uint32_t p = scarp_ru_next_plane(drive, group, SCARP_ORIGIN_GC,
+                                             stream);
 
             copies->to = scarp_page_take(drive, p, SCARP_ORIGIN_GC, stream);
             scarp_media_pages_programmed(drive, copies->to, 1);

@@ -24,10 +24,8 @@ static void emit(ScarpDrive *drive, ScarpPacker *packer, uint32_t group)
 {
     uint32_t n = scarp_packer_count(packer);
     ScarpUnit *first = scarp_packer_first(packer);
-    uint32_t p = scarp_alloc_stripe_plane(
-        drive, group,
-        scarp_ru_next_turn(drive, group, SCARP_ORIGIN_GC,
-                           scarp_unit_stream(first)));
+    uint32_t p = scarp_ru_next_plane(drive, group, SCARP_ORIGIN_GC,
+                                     scarp_unit_stream(first));
     ScarpFlashCmd *cmd = scarp_packer_emit(drive, packer, OWNER_GC,
                                            SCARP_ORIGIN_GC);
 

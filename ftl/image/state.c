@@ -87,9 +87,9 @@ char *image_layout_text(const ScarpDrive *drive, bool cached)
      */
     if ((scarp_map_keeps_order(drive) || d->parity_width ||
          scarp_has_units(d)) &&
-        strcmp(scarp_alloc_letters(d), "cwdp")) {
+        strcmp(scarp_order_letters(d), "cwdp")) {
         g_string_append_printf(text, "ftl.allocation=%s\n",
-                               scarp_alloc_letters(d));
+                               scarp_order_letters(d));
     }
     return g_string_free(text, false);
 }

@@ -93,7 +93,7 @@ static void check_order(const ScarpDrive *drive, uint32_t p,
         written += scarp_block_written(drive, block[i]);
     }
     for (uint32_t i = 0; i < drive->geo.n_planes; i++) {
-        uint32_t own = scarp_alloc_order(&drive->desc, i);
+        uint32_t own = scarp_plane_in_order(&drive->desc, i);
 
         if (scarp_ru_first_plane(drive, own) == p) {
             if (scarp_block_written(drive, block[own - p]) !=

@@ -95,7 +95,7 @@ static void init_units(ScarpDrive *drive, ScarpDemand *demand)
     demand->batch = g_new(TuList, planes);
     demand->reserved = g_new0(uint32_t, planes);
     for (uint32_t p = 0; p < planes; p++) {
-        demand->plane_of[p] = scarp_alloc_order(&drive->desc, p);
+        demand->plane_of[p] = scarp_plane_in_order(&drive->desc, p);
         demand->batch[p] = (TuList) { SCARP_NONE, SCARP_NONE };
     }
     demand->queue = (TuList) { SCARP_NONE, SCARP_NONE };

@@ -18,7 +18,7 @@ bool scarp_logs_init(ScarpDrive *drive, GError **error)
     logs->groups = groups;
     logs->turn_of = g_new(uint32_t, geo->n_planes);
     for (uint32_t i = 0; i < geo->n_planes; i++) {
-        logs->turn_of[scarp_alloc_order(&drive->desc, i)] = i;
+        logs->turn_of[scarp_plane_in_order(&drive->desc, i)] = i;
     }
     logs->data_of = scarp_table_none((uint64_t)groups * geo->n_planes, error);
     logs->log_of = scarp_table_none((uint64_t)groups * geo->n_planes, error);

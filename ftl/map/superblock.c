@@ -26,7 +26,7 @@ static bool init(ScarpDrive *drive, GError **error G_GNUC_UNUSED)
     supers->n = (supers->blocks + supers->width - 1) / supers->width;
     supers->plane_of = g_new(uint32_t, geo->n_planes);
     for (uint32_t i = 0; i < geo->n_planes; i++) {
-        supers->plane_of[i] = scarp_alloc_order(&drive->desc, i);
+        supers->plane_of[i] = scarp_plane_in_order(&drive->desc, i);
     }
     supers->super = g_new(ScarpSuper, supers->n * geo->n_planes);
     for (uint32_t s = 0; s < supers->n * geo->n_planes; s++) {

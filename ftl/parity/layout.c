@@ -30,7 +30,7 @@ bool scarp_parity_layout_init(ScarpDrive *drive, GError **error)
     parity->plane_of = g_new(uint32_t, n);
     parity->group_of = g_new(uint32_t, n);
     for (uint32_t i = 0; i < n; i++) {
-        parity->plane_of[i] = scarp_alloc_order(&drive->desc, i);
+        parity->plane_of[i] = scarp_plane_in_order(&drive->desc, i);
         parity->group_of[parity->plane_of[i]] = i / width;
     }
     ok = n % width == 0;

@@ -19,9 +19,7 @@ static void program_next(ScarpDrive *drive, uint32_t p)
 {
     uint32_t group = scarp_ru_group(drive, p);
     uint16_t stream = scarp_ru_victim_stream(drive, group);
-    uint32_t to = scarp_alloc_stripe_plane(
-        drive, group,
-        scarp_ru_next_turn(drive, group, SCARP_ORIGIN_GC, stream));
+    uint32_t to = scarp_ru_next_plane(drive, group, SCARP_ORIGIN_GC, stream);
 
     scarp_recovery_issue(drive, to, SCARP_FLASH_PROGRAM, SCARP_ORIGIN_GC,
                          scarp_page_take(drive, to, SCARP_ORIGIN_GC, stream),

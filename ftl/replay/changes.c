@@ -27,14 +27,19 @@ static bool parse(char **column, Change *change)
     uint64_t time_ns;
     bool sanitized = !strcmp(column[COLUMN_CHANGE], "sanitize");
     bool ends = sanitized || !strcmp(column[COLUMN_CHANGE], "power_cut");
+    bool closes = !strcmp(column[COLUMN_CHANGE], "close_units");
+    uint64_t stream = 0;
 
     if (!g_ascii_string_to_unsigned(column[COLUMN_TIME], 10, 0,
                                     SCARP_TIME_LAST, &time_ns, NULL) ||
-        (!ends && (strcmp(column[COLUMN_CHANGE], "scheme") ||
-                   !*column[COLUMN_SCHEME]))) {
+        (!ends && !closes && (strcmp(column[COLUMN_CHANGE], "scheme") ||
+                              !*column[COLUMN_SCHEME])) ||
+        (closes && !g_ascii_string_to_unsigned(column[COLUMN_SCHEME], 10, 0,
+                                               UINT16_MAX, &stream, NULL))) {
         return false;
     }
     *change = (Change) { .time_ns = time_ns, .sanitized = sanitized,
+                         .closes = closes, .stream = (uint16_t)stream,
                          .next_command = CHANGE_AFTER_ALL };
     if (*column[COLUMN_COMMAND] &&
         !g_ascii_string_to_unsigned(column[COLUMN_COMMAND], 10, 0,
@@ -142,7 +147,20 @@ bool change_make(const Change *change, ScarpDrive *drive, GError **error)
                     change->time_ns);
         return false;
     }
+    if (change->closes && (!scarp_unit_stats(drive) ||
+                           change->stream >= scarp_drive_streams(drive))) {
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "--changes: reclaim units of stream %u are closed at %"
+                    G_GINT64_FORMAT " ns: the drive has no such units "
+                    "(ftl.reclaim_planes, ftl.streams)", change->stream,
+                    change->time_ns);
+        return false;
+    }
     scarp_run(drive, change->time_ns);
+    if (change->closes) {
+        scarp_close_units(drive, change->stream);
+        return true;
+    }
     return scarp_drive_set_scheme(drive, change->scheme, change->params,
                                   error);
 }

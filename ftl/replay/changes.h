@@ -21,7 +21,10 @@ typedef struct {
     int64_t time_ns;
     uint64_t next_command; /* commands submitted before the change */
     bool sanitized;        /* scheme is NULL: a Sanitize, and no power cut */
-    char *scheme;          /* NULL: the power was cut, or a Sanitize began */
+    bool closes;           /* a stream's reclaim units were closed */
+    uint16_t stream;       /* whose, with `closes` */
+    /* NULL: the power was cut, or a Sanitize began; with `closes` the stream */
+    char *scheme;
     char *params;          /* "key=value,...", or NULL */
 } Change;
 
@@ -53,8 +56,9 @@ const char *change_end(const Change *change);
 /*
  * Makes the change. The caller must first process every event and command that
  * comes before the change. Returns false, with *error set, if the drive refuses
- * the scheme. Returns false, too, if the change is a power cut or a Sanitize,
- * because the log does not tell how the drive went on after it.
+ * the scheme, or has no such reclaim units. Returns false, too, if the change is
+ * a power cut or a Sanitize, because the log does not tell how the drive went on
+ * after it.
  */
 bool change_make(const Change *change, ScarpDrive *drive, GError **error);
 

@@ -155,6 +155,11 @@ const ScarpSlcStats *scarp_slc_stats(const ScarpDrive *drive)
     return drive->geo.slc_pages ? &drive->slc_stats : NULL;
 }
 
+const ScarpUnitStats *scarp_unit_stats(const ScarpDrive *drive)
+{
+    return scarp_has_units(&drive->desc) ? &drive->unit_stats : NULL;
+}
+
 /*
  * Sets the counters of the SLC cache to zero, but for slc_blocks, which is the
  * present number of its blocks with pages.
@@ -197,6 +202,7 @@ void scarp_stats_reset(ScarpDrive *drive)
     memset(&drive->stats, 0, sizeof(drive->stats));
     memset(&drive->stat.parts, 0, sizeof(drive->stat.parts));
     slc_reset(drive);
+    memset(&drive->unit_stats, 0, sizeof(drive->unit_stats));
     drive->stats.map_ram_bytes = map_ram_bytes;
     drive->stats.cmds_accepted = outstanding;
     drive->stats.oob_mismatches = mismatches;
@@ -215,6 +221,7 @@ void scarp_stat_forget(ScarpDrive *drive)
     memset(&drive->stats, 0, sizeof(drive->stats));
     memset(&drive->stat.parts, 0, sizeof(drive->stat.parts));
     slc_reset(drive);
+    memset(&drive->unit_stats, 0, sizeof(drive->unit_stats));
     drive->stats.bad_blocks = bad_blocks;
     drive->stats.map_ram_bytes = map_ram_bytes;
 }
@@ -227,6 +234,7 @@ void scarp_stat_hand_over(ScarpDrive *from, ScarpDrive *to)
     to->stat = from->stat;
     from->stat = own;
     to->stats = from->stats;
+    to->unit_stats = from->unit_stats;
     to->slc_stats = from->slc_stats;
     to->slc_stats.slc_blocks = 0; /* scarp_slc_recover() counts them again */
     to->stats.map_ram_bytes = map_ram_bytes;
@@ -376,6 +384,15 @@ static void slc_json(const ScarpDrive *drive, GString *json)
                            s->slc_erases, s->slc_blocks);
 }
 
+static void units_json(const ScarpDrive *drive, GString *json)
+{
+    g_string_append_printf(json, ", \"closed_reclaim_units\": %"
+                           G_GUINT64_FORMAT ", \"unwritten_pages\": %"
+                           G_GUINT64_FORMAT,
+                           drive->unit_stats.closed_reclaim_units,
+                           drive->unit_stats.unwritten_pages);
+}
+
 char *scarp_stats_json(const ScarpDrive *drive)
 {
     const ScarpStats *s = &drive->stats;
@@ -396,6 +413,9 @@ char *scarp_stats_json(const ScarpDrive *drive)
     fields_json(drive, json);
     if (drive->geo.slc_pages) {
         slc_json(drive, json);
+    }
+    if (scarp_has_units(&drive->desc)) {
+        units_json(drive, json);
     }
     scarp_heat_json(drive, json);
     parts_json(drive, json);

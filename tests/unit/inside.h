@@ -41,6 +41,12 @@ static inline uint32_t inside_planes(const ScarpDrive *drive)
     return drive->geo.n_planes;
 }
 
+/* Groups of planes that share reclaim units. */
+static inline uint32_t inside_groups(const ScarpDrive *drive)
+{
+    return drive->geo.reclaim_groups;
+}
+
 static inline uint32_t inside_blocks(const ScarpDrive *drive)
 {
     return drive->geo.n_blocks;
@@ -504,6 +510,7 @@ static inline const char *inside_break_units(ScarpDrive *drive, unsigned law)
     case 10:
         group->point[RU_POINT_HOST].newer = SCARP_NONE;
         group->point[RU_POINT_HOST].older = SCARP_NONE;
+        group->point[RU_POINT_HOST].begun = false;
         return "open reclaim units of group 0";
     case 11:
         rus->unit[group->point[RU_POINT_HOST].newer].point++;
@@ -535,7 +542,13 @@ static inline const char *inside_break_units(ScarpDrive *drive, unsigned law)
     case 20:
         rus->early[2] = true;
         return "early block of plane 2";
-    case 21: /* in a unit of another stream than that which wrote it */
+    case 21:
+        rus->unit[group->point[RU_POINT_HOST].newer].end = 1;
+        return "end of open reclaim unit";
+    case 22: /* a page was taken that no program was made for */
+        group->point[RU_POINT_HOST].reserved = 0;
+        return "programs of reclaim unit";
+    case 23: /* in a unit of another stream than that which wrote it */
         memset(rus->stream_of, 1, drive->geo.mapped_units);
         return "stream of PPN";
     default:

@@ -19,14 +19,17 @@ typedef struct {
     const char *name, *scheme, *keys;
     unsigned streams;
     unsigned marks; /* of those that test_full() looks for: met by it */
+    bool closes;    /* test_full() closes units while programs wait */
 } Case;
 
 static const Case cases[] = {
-    { "drive", "pgc", UNITS_OF_4, 1, 3 },
-    { "blocking", "baseline", UNITS_OF_4, 1, 3 },
-    { "groups", "pgc", UNITS_OF_2, 1, 2 },
-    { "isolated", "pgc", ISOLATED, 2, 3 },
-    { "mapping-units", "pgc", UNITS_OF_4 "ftl.unit_bytes=2048,", 1, 2 },
+    { "drive", "pgc", UNITS_OF_4, 1, 3, false },
+    { "blocking", "baseline", UNITS_OF_4, 1, 3, false },
+    { "groups", "pgc", UNITS_OF_2, 1, 2, false },
+    { "isolated", "pgc", ISOLATED, 2, 3, false },
+    { "mapping-units", "pgc", UNITS_OF_4 "ftl.unit_bytes=2048,", 1, 2,
+      false },
+    { "closed", "pgc", UNITS_OF_4 "ftl.streams=2,", 2, 2, true },
 };
 
 /* The least over-provisioning that the description accepts. */
@@ -97,7 +100,7 @@ typedef struct {
 } Full;
 
 /* Writes all over the drive, until so many events have passed. */
-static void work(Full *f, unsigned round, unsigned streams)
+static void work(Full *f, unsigned round, const Case *which)
 {
     unsigned events = g_rand_int_range(f->rand, 1, 400);
     const ScarpCmd *done;
@@ -105,7 +108,7 @@ static void work(Full *f, unsigned round, unsigned streams)
     for (unsigned i = 0; i < G_N_ELEMENTS(f->cmd); i++) {
         f->cmd[i] = write_tag(g_rand_int(f->rand) % f->pages, 1,
                               1 + (round * 48 + i) % 250);
-        f->cmd[i].stream = i % streams;
+        f->cmd[i].stream = i % which->streams;
         scarp_submit(f->rig->drive, &f->cmd[i], scarp_now_ns(f->rig->drive));
     }
     for (unsigned i = 0; i < events; i++) {
@@ -115,6 +118,9 @@ static void work(Full *f, unsigned round, unsigned streams)
             break;
         }
         scarp_run(f->rig->drive, next_ns);
+        if (which->closes && i % 30 == 29) {
+            scarp_close_units(f->rig->drive, i / 30 % which->streams);
+        }
         while ((done = scarp_reap(f->rig->drive))) {
             f->is[done->offset_bytes / PAGE] = *(const uint8_t *)done->data;
         }
@@ -137,9 +143,9 @@ static void look(Full *f)
 }
 
 /*
- * Power fails, and again after one event of recovery, after two, and so on:
- * whatever is cut short, the drive becomes ready, and has a unit to go on with
- * beside that which is kept.
+ * Power fails, and again after one event of recovery, after some more, and so
+ * on, but after each event once recovery copies: whatever is cut short, the
+ * drive becomes ready, and has a unit to go on with beside that which is kept.
  */
 static void test_full(gconstpointer data)
 {
@@ -162,8 +168,10 @@ static void test_full(gconstpointer data)
     for (unsigned round = 0; round < (g_test_slow() ? 200 : 25); round++) {
         bool ready = false;
 
-        work(&f, round, which->streams);
-        for (unsigned events = 0; !ready; events += 1 + events / 8) {
+        work(&f, round, which);
+        for (unsigned events = 0, step; !ready; events += step) {
+            uint64_t copied = rig_stats(f.rig)->recovery_page_programs;
+
             power_off(f.rig);
             cuts++;
             for (unsigned i = 0; !scarp_is_ready(f.rig->drive) && i < events;
@@ -171,6 +179,8 @@ static void test_full(gconstpointer data)
                 scarp_run(f.rig->drive, scarp_next_event_ns(f.rig->drive));
             }
             ready = scarp_is_ready(f.rig->drive);
+            step = rig_stats(f.rig)->recovery_page_programs > copied
+                       ? 1 : 1 + events / 8;
         }
         power_check(f.rig);
         look(&f);

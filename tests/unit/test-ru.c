@@ -89,7 +89,7 @@ static void test_many_streams(void)
 {
     Rig *rig = rig_new("baseline", NULL, UNITS_OF_4 ",ftl.streams=32,"
                        "ftl.isolated_streams=16,"
-                       "geometry.blocks_per_plane=128,"
+                       "geometry.blocks_per_plane=160,"
                        "ftl.over_provisioning_permille=1500");
 
     for (unsigned i = 0; i < 32 * 70; i++) {
@@ -184,6 +184,34 @@ static void test_free_when_erased(void)
                          inside_erased_blocks(rig->drive, 0));
     }
     write_random(rig, 3000);
+    rig_free(rig);
+}
+
+/*
+ * A collection gains a page, though each of its jobs may leave its last page of
+ * copies partly filled. The oldest units have a stale mapping unit in the last
+ * page of each block: four in all, but each job's last page has three copies,
+ * so that the copies fill a whole unit. Such units are left alone.
+ */
+static void test_gains(void)
+{
+    enum { UNITS = 20, HOT = UNITS * PLANES * PAGES };
+    Rig *rig = rig_new("fifo", NULL, UNITS_OF_4 ",ftl.unit_bytes=1024");
+
+    rig_fill(rig, 0, HOT);
+    for (unsigned i = 0; i < UNITS; i++) {
+        for (unsigned p = 0; p < PLANES; p++) {
+            uint64_t page = (i + 1) * PLANES * PAGES - PLANES + p;
+            ScarpCmd cmd = cmd_of(SCARP_OP_WRITE, page * PAGE, 1024);
+
+            rig_do(rig, &cmd);
+        }
+    }
+    for (unsigned i = 0; rig->n_runs < PLANES; i++) {
+        g_assert_cmpuint(i, <, BLOCKS * PLANES * PAGES);
+        rig_write(rig, HOT + i % (PLANES * PAGES));
+    }
+    g_assert_cmpuint(rig_stats(rig)->gc_page_programs, <, PLANES * PAGES);
     rig_free(rig);
 }
 
@@ -295,7 +323,7 @@ static void test_laws(void)
         scarp_drive_free(rig->drive);
         g_free(rig);
     }
-    g_assert_cmpuint(law, ==, 23);
+    g_assert_cmpuint(law, ==, 25);
 }
 
 /* ---- What is refused ---------------------------------------------------- */
@@ -340,14 +368,6 @@ static void test_refused(void)
             "timing.slc_erase_ns=1", "without an SLC cache");
     refused("baseline", UNITS_OF_4 ",ftl.streams=8,"
             "ftl.over_provisioning_permille=100", "spare blocks of a plane");
-    refused("baseline", UNITS_OF_4 ",ftl.streams=8,ftl.isolated_streams=3,"
-            "ftl.over_provisioning_permille=100",
-            "gc.trigger_free_blocks + ftl.streams + ftl.isolated_streams + 2, "
-            "and room for units that share a page, = 16 are needed");
-    refused("baseline", UNITS_OF_4 ",ftl.streams=8,ftl.isolated_streams=8,"
-            "ftl.over_provisioning_permille=100",
-            "gc.trigger_free_blocks + ftl.streams + ftl.isolated_streams + 1, "
-            "and room for units that share a page, = 20 are needed");
     refused("baseline", "ftl.streams=9",
             "ftl.streams=9: above 8 it needs ftl.reclaim_planes above 1");
     refused("baseline", "ftl.streams=2,ftl.isolated_streams=1",
@@ -440,6 +460,7 @@ int main(int argc, char **argv)
     g_test_add_func("/ru/many-streams", test_many_streams);
     g_test_add_func("/ru/collected-together", test_collected_together);
     g_test_add_func("/ru/free-when-erased", test_free_when_erased);
+    g_test_add_func("/ru/gains", test_gains);
     g_test_add_func("/ru/copies-in-stripe-order", test_copies_in_stripe_order);
     g_test_add_func("/ru/isolated", test_isolated);
     g_test_add_func("/ru/laws", test_laws);

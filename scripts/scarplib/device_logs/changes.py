@@ -16,13 +16,17 @@ from scarplib.device_logs.log_file import LogError
 # Its name beside a scheme's command log.
 NAME = "changes.csv"
 COLUMNS = ("time_ns", "next_command", "change", "scheme", "params")
+SCHEME = "scheme"
 POWER_CUT = "power_cut"
 SANITIZE = "sanitize"
 
 
 @dataclass(frozen=True)
 class Change:
-    """At so many ns of the drive's clock; a power cut and a Sanitize have no scheme."""
+    """At so many ns of the drive's clock; a power cut and a Sanitize have no scheme.
+
+    Where the host closed a handle's reclaim units, `scheme` is the handle's stream.
+    """
 
     time_ns: int
     # Commands that were submitted before it; None: all that came by then.

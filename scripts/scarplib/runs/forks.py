@@ -58,7 +58,7 @@ def forked_jobs(
 def check(fork: Fork, stem: Path, column: Path) -> None:
     """Raise if the column has not switched, or was not its stem until then."""
     try:
-        made = [(each.time_ns, each.scheme) for each in changes.of(column)]
+        made = [(it.time_ns, it.scheme) for it in changes.of(column) if it.change == changes.SCHEME]
     except LogError as error:
         raise UserError(str(error)) from error
     if (fork.at_ns, scheme_text.split(fork.scheme).name) not in made:
