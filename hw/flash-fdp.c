@@ -80,6 +80,66 @@ bool flash_fdp_attach(NvmeNamespace *ns, Error **errp)
     return true;
 }
 
+/* ---- Reclaim units ------------------------------------------------------- */
+
+bool nvme_flash_has_units(NvmeFlash *flash)
+{
+    return scarp_unit_stats(flash->drive);
+}
+
+bool nvme_flash_isolates(NvmeFlash *flash, uint16_t handle)
+{
+    return scarp_drive_isolates(flash->drive, handle);
+}
+
+uint64_t nvme_flash_unit_left(NvmeFlash *flash, uint16_t handle)
+{
+    uint64_t left;
+
+    nvme_flash_lock(flash);
+    left = scarp_unit_left_bytes(flash->drive, handle);
+    nvme_flash_unlock(flash);
+    return left;
+}
+
+bool nvme_flash_close_units(NvmeFlash *flash, uint16_t handle)
+{
+    bool closed;
+
+    if (flash->stopped || flash_time_is_over(flash)) {
+        return false;
+    }
+    nvme_flash_lock(flash);
+    scarp_run(flash->drive, nvme_flash_now_ns(flash));
+    closed = scarp_close_units(flash->drive, handle);
+    if (closed) {
+        flash_log_close_units(flash->logs.log, scarp_now_ns(flash->drive),
+                              flash_port_submitted(flash->port), handle);
+    }
+    nvme_flash_unlock(flash);
+    /* pages that waited for company are programmed now */
+    flash_run_soon(flash);
+    return closed;
+}
+
+uint32_t flash_fdp_open_handles(NvmeFlash *flash)
+{
+    uint32_t open = 0;
+
+    if (!flash->fdp || !nvme_flash_has_units(flash)) {
+        return 0;
+    }
+    nvme_flash_lock(flash);
+    for (uint16_t i = 0; i < flash->endgrp->fdp.nruh; i++) {
+        open |= (uint32_t)(scarp_unit_left_bytes(flash->drive, i) !=
+                           flash->endgrp->fdp.runs) << i;
+    }
+    nvme_flash_unlock(flash);
+    return open;
+}
+
+/* ---- Statistics ---------------------------------------------------------- */
+
 static void count(NvmeFlash *flash, uint64_t *host, uint64_t *written,
                   uint64_t *erased)
 {

@@ -366,6 +366,12 @@ bool flash_ns_managed(NvmeCtrl *n);
 bool flash_fdp_attach(NvmeNamespace *ns, Error **errp);
 /* Called before the statistics are reset, because FDP's numbers never are. */
 void flash_fdp_keep(NvmeFlash *flash);
+/*
+ * Returns a bit for each reclaim unit handle whose reclaim unit has pages and
+ * is not full: a power cut closes it. 0 without FDP, or without reclaim units
+ * of several planes.
+ */
+uint32_t flash_fdp_open_handles(NvmeFlash *flash);
 
 /* ---- Functions of flash-realtime.c --------------------------------------- */
 /*

@@ -297,6 +297,15 @@ static void log_event(FlashLog *log, int64_t now_ns, uint64_t commands,
     }
 }
 
+void flash_log_close_units(FlashLog *log, int64_t now_ns, uint64_t commands,
+                           uint16_t stream)
+{
+    if (log->changes) {
+        fprintf(log->changes, "%" PRId64 ",%" PRIu64 ",close_units,%" PRIu16
+                ",\n", now_ns, commands, stream);
+    }
+}
+
 void flash_log_power_cut(FlashLog *log, int64_t now_ns, uint64_t commands)
 {
     log_event(log, now_ns, commands, "power_cut");

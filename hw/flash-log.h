@@ -57,6 +57,8 @@ ScarpObserver flash_log_observer(FlashLog *log);
 void flash_log_scheme(FlashLog *log, int64_t now_ns, uint64_t commands,
                       const char *scheme, const char *params);
 void flash_log_power_cut(FlashLog *log, int64_t now_ns, uint64_t commands);
+void flash_log_close_units(FlashLog *log, int64_t now_ns, uint64_t commands,
+                           uint16_t stream);
 void flash_log_sanitize(FlashLog *log, int64_t now_ns, uint64_t commands);
 
 /*

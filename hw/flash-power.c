@@ -205,6 +205,7 @@ static void cut(NvmeFlash *flash)
     rest_no_more(flash);
     flash->power.ready = false;
     for (GSList *item = flash->subsystems; item; item = item->next) {
+        nvme_subsys_units_closed(item->data, flash_fdp_open_handles(flash));
         nvme_subsys_lose_power(item->data);
     }
     cut_engine(flash);

@@ -134,6 +134,21 @@ void nvme_flash_fdp_stats(NvmeFlash *flash, uint64_t *host, uint64_t *written,
                           uint64_t *erased);
 
 /*
+ * True for a flash with reclaim units of several planes (ftl.reclaim_planes
+ * above 1), to which the three functions below belong. A handle is one of the
+ * endurance group, not a namespace's placement handle.
+ *
+ * nvme_flash_isolates() is true for handles whose data collections mix with no
+ * other's (ftl.isolated_streams). nvme_flash_unit_left() returns how many bytes
+ * the host can still write with the handle before its reclaim unit is full.
+ * nvme_flash_close_units() closes that unit, and returns false if it was empty.
+ */
+bool nvme_flash_has_units(NvmeFlash *flash);
+bool nvme_flash_isolates(NvmeFlash *flash, uint16_t handle);
+uint64_t nvme_flash_unit_left(NvmeFlash *flash, uint16_t handle);
+bool nvme_flash_close_units(NvmeFlash *flash, uint16_t handle);
+
+/*
  * True for a flash whose power may fail (nand.power_cuts). A flash whose power
  * cannot fail is always ready and at rest. Such a flash is announced as
  * volatile, as QEMU announces every drive.
@@ -163,6 +178,12 @@ bool nvme_flash_rest(NvmeFlash *flash, NvmeCtrl *n);
  */
 void nvme_flash_wake(NvmeFlash *flash);
 
+/*
+ * Implemented by hw/nvme: logs that a power cut has closed the reclaim units of
+ * these handles of the subsystem's endurance group (a bit each), if the host
+ * has asked for such events. Called before nvme_subsys_lose_power().
+ */
+void nvme_subsys_units_closed(NvmeSubsystem *subsys, uint32_t handles);
 /*
  * Implemented by hw/nvme: every controller of subsys loses its power, which
  * comes back at once.

@@ -68,7 +68,9 @@ class Placed(Namespace):
         assert status == 0, hex(status)
 
 
-class Fdp(DriveTest):
+class FdpDrive(DriveTest):
+    """Drives with reclaim unit handles."""
+
     def started(self, *groups: list[str]) -> tuple[Machine, Controller, Queue]:
         machine = self.machine(*groups)
         ctrl = Controller(machine)
@@ -98,6 +100,8 @@ class Fdp(DriveTest):
         rows = [row for row in self.finish(machine) if row.op == 1]
         return [(row.offset, row.stream) for row in sorted(rows, key=lambda row: row.seq)]
 
+
+class Fdp(FdpDrive):
     def test_directive_reaches_the_flash(self) -> None:
         """A placement handle is an index of the namespace's list of reclaim unit handles."""
         machine, _, ns = self.one(ruhs="2,0,3")
@@ -188,7 +192,11 @@ class Fdp(DriveTest):
                 self.assertEqual(mixed.host, apart.host)
                 self.assertGreater(apart.written, apart.host)
                 self.assertLess(apart.written - apart.host, 0.8 * (mixed.written - mixed.host))
-                self.assertLess(apart.erased, mixed.erased)
+                if keys:
+                    # Whole units are erased: a few copies fewer may need as many.
+                    self.assertLessEqual(apart.erased, mixed.erased)
+                else:
+                    self.assertLess(apart.erased, mixed.erased)
 
     def test_counters_begin_at_zero_and_are_not_reset(self) -> None:
         machine, ctrl, ns = self.one(more=",age=900")
