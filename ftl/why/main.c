@@ -208,50 +208,55 @@ static bool branches_allowed(GArray *branches, const ScarpConfig *config,
 
 /* ---- The run ------------------------------------------------------------ */
 
+/* The power cut or Sanitize at which the record ends. */
+typedef struct {
+    int64_t cut_ns;   /* SCARP_TIME_NEVER: neither happened */
+    const char *what; /* name of the change */
+    uint64_t lost;    /* commands that were under way, which no log has */
+} Ending;
+
 /*
  * Ends the record at its first power cut or Sanitize. After a power cut the log
  * does not have all commands that were under way. A Sanitize is not repeated.
- * Sets *cut_ns to the time of that change, and *what to its name. Without such
- * a change *cut_ns is SCARP_TIME_NEVER. Returns false, with *error set, if a
- * command that was submitted before the change ended after it.
+ * Returns false, with *error set, if a command that was submitted before the
+ * change ended after it.
  */
-static bool end_at_cut(RerunRecord *record, int64_t *cut_ns, const char **what,
-                       GError **error)
+static bool end_at_cut(RerunRecord *record, Ending *ending, GError **error)
 {
-    *cut_ns = SCARP_TIME_NEVER;
+    *ending = (Ending) { .cut_ns = SCARP_TIME_NEVER };
     for (guint i = 0; record->changes && i < record->changes->len; i++) {
         const Change *change = &g_array_index(record->changes, Change, i);
+        uint64_t sent = change->next_command;
         guint n = 0;
 
         if (change->scheme) {
             continue;
         }
-        *cut_ns = change->time_ns;
-        *what = change_end(change);
+        ending->cut_ns = change->time_ns;
+        ending->what = change_end(change);
         g_array_set_size(record->changes, i);
         for (; n < record->rows->len &&
-               rerun_row(record, n)->cmd.submit_ns < *cut_ns; n++) {
-            if (rerun_row(record, n)->cmd.complete_ns > *cut_ns) {
+               rerun_row(record, n)->cmd.submit_ns < ending->cut_ns; n++) {
+            if (rerun_row(record, n)->cmd.complete_ns > ending->cut_ns) {
                 g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
                             "--changes: the %s at %" G_GINT64_FORMAT " ns, and "
                             "a command that was under way ended: the log is of "
-                            "another run", *what, *cut_ns);
+                            "another run", ending->what, ending->cut_ns);
                 return false;
             }
         }
+        ending->lost = sent != CHANGE_AFTER_ALL && sent > n ? sent - n : 0;
         g_array_set_size(record->rows, n);
         return true;
     }
     return true;
 }
 
-static GArray *rows_asked(RerunRecord *record, GError **error)
+static GArray *rows_asked(RerunRecord *record, Ending *ending, GError **error)
 {
-    const char *what = NULL;
-    int64_t cut_ns;
     GArray *rows;
 
-    if (!end_at_cut(record, &cut_ns, &what, error)) {
+    if (!end_at_cut(record, ending, error)) {
         return NULL;
     }
     if (!orders == !slowest) {
@@ -261,9 +266,10 @@ static GArray *rows_asked(RerunRecord *record, GError **error)
     }
     rows = orders ? why_numbered(record, orders, error)
                   : why_slowest(record, slowest, from_ns, to_ns);
-    if (!rows && cut_ns != SCARP_TIME_NEVER) {
+    if (!rows && ending->cut_ns != SCARP_TIME_NEVER) {
         g_prefix_error(error, "the %s at %" G_GINT64_FORMAT " ns, and what "
-                       "follows cannot be repeated: ", what, cut_ns);
+                       "follows cannot be repeated: ", ending->what,
+                       ending->cut_ns);
     }
     if (rows && !rows->len) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_FILE,
@@ -344,9 +350,9 @@ static bool try_all(GArray *episodes, GArray *branches, const WhyHow *how,
     return ok;
 }
 
-static bool answer(RerunRecord *record, const ScarpConfig *config,
-                   GArray *rows, GArray *branches, int64_t at_ns,
-                   GError **error)
+static bool answer(RerunRecord *record, const Ending *ending,
+                   const ScarpConfig *config, GArray *rows, GArray *branches,
+                   int64_t at_ns, GError **error)
 {
     g_autoptr(GArray) episodes = NULL;
     WhySurvey survey;
@@ -354,6 +360,13 @@ static bool answer(RerunRecord *record, const ScarpConfig *config,
     bool ok;
 
     if (!why_survey(&survey, record, config, rows, error)) {
+        if (ending->lost) {
+            g_prefix_error(error, "the %s at %" G_GINT64_FORMAT " ns, with %"
+                           G_GUINT64_FORMAT " commands under way that no log "
+                           "has; what came before cannot be repeated without "
+                           "them: ", ending->what, ending->cut_ns,
+                           ending->lost);
+        }
         return false;
     }
     episodes = why_episodes(&survey, record, at_ns, most_episodes, error);
@@ -383,6 +396,7 @@ static bool run_all(GError **error)
     };
     g_autoptr(GArray) branches = NULL, rows = NULL;
     RerunRecord *record;
+    Ending ending;
     int64_t at_ns;
     bool ok;
 
@@ -403,8 +417,9 @@ static bool run_all(GError **error)
     if (!record) {
         return false;
     }
-    rows = rows_asked(record, error);
-    ok = rows && answer(record, &config, rows, branches, at_ns, error);
+    rows = rows_asked(record, &ending, error);
+    ok = rows &&
+         answer(record, &ending, &config, rows, branches, at_ns, error);
     rerun_record_free(record);
     return ok;
 }

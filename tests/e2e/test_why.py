@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 import repeats  # noqa: E402
 import timeline  # noqa: E402
 from scarplib.build import cuts, first_answer  # noqa: E402
-from scarplib.device_logs import changes, command_log, gc_log  # noqa: E402
+from scarplib.device_logs import changes, command_log, gc_log, log_file  # noqa: E402
 from scarplib.drive import branches, verdict  # noqa: E402
 from scarplib.drive.start import said  # noqa: E402
 from scarplib.errors import UserError  # noqa: E402
@@ -273,6 +274,31 @@ class Why(unittest.TestCase):
             self.assertIn(f"power was cut at {cut} ns", error)
             self.assertIn("of another run", error)
         finally:
+            path.unlink()
+
+    def test_commands_that_a_power_cut_took_are_told(self) -> None:
+        """No log has what was under way then: others waited for it, and end sooner without."""
+        rows = sorted(row[:2] for row in command_log.command_rows(self.run_log))
+        submit, complete = max(rows[: len(rows) // 2], key=lambda row: row[1] - row[0])
+        cut = (submit + complete) // 2
+        lost = sum(row[0] < cut < row[1] for row in rows)
+        whole = self.run_log.read_bytes()
+        first, size = log_file.HEADER.size, command_log.LAYOUT.row.size
+        kept = [
+            row
+            for row in (whole[at : at + size] for at in range(first, len(whole), size))
+            if struct.unpack_from("<qq", row)[1] <= cut
+        ]
+        folder = self.top / "baseline"
+        path = folder / changes.NAME
+        changes.write(path, [changes.Change(cut, len(kept) + lost, changes.POWER_CUT)])
+        self.run_log.write_bytes(whole[:first] + b"".join(kept))
+        try:
+            error = self.refused(folder, "--slowest", 1)
+            self.assertIn(f"power was cut at {cut} ns, with {lost} commands under way", error)
+            self.assertIn("ends at", error)
+        finally:
+            self.run_log.write_bytes(whole)
             path.unlink()
 
     def test_bad_input(self) -> None:
