@@ -160,7 +160,7 @@ def check(
         if high or not least <= low <= most:
             raise Wrong(f"FDP statistics: {low} bytes of the host, allowed {least} to {most}")
     elif lid == EVENTS and offset == 0:
-        # A flash closes its blocks when they are full: the only event that hw/nvme knows.
+        # No event was asked for.
         if page[:4] != bytes(4):
             raise Wrong(f"FDP events: {page[:4].hex()}")
     elif lid == FLASH_STATS and offset == 0 and size >= 8 and page[:8] != b"SCARPST1":
@@ -181,12 +181,28 @@ def check_smart(hunt: Hunt, page: bytes, here: int, offset: int, nsid: int) -> N
             raise Wrong(f"SMART, {name} of {nsid}: {said}, allowed {least} to {most}")
 
 
+def update(hunt: Hunt, ns: int) -> None:
+    """Close the reclaim units of some handles; with one that is none nothing is done."""
+    pick, number = hunt.pick, hunt.setup.handles
+    pids = [pick.choice((*range(number), pick.choice((0, 9)))) for _ in range(pick.randint(1, 6))]
+    hunt.machine.write(hunt.scratch, struct.pack(f"<{len(pids)}H", *pids))
+    cdw = (len(pids) - 1 << 16 | 1,)
+    queue = hunt.any_queue()
+    status = queue.wait(queue.submit(0x1D, ns + 1, (hunt.scratch, 0), cdw)).status
+    wanted = INVALID_FIELD if len(pids) > number or max(pids) >= number else 0
+    if status != wanted:
+        raise Wrong(f"update of handles {pids}: status {status:#x}, wanted {wanted:#x}")
+
+
 def handles(hunt: Hunt) -> None:
-    """Reclaim unit handles: their status, and that none can be updated."""
+    """Reclaim unit handles: their status, and their update, which few flashes have."""
     ns = hunt.pick.randrange(hunt.setup.namespaces)
     queue = hunt.any_queue()
     hunt.machine.write(hunt.scratch, bytes([FILL]) * PAGE)
     number = hunt.setup.handles
+    if hunt.setup.units and hunt.pick.random() < 0.6:
+        update(hunt, ns)
+        return
     if hunt.pick.random() < 0.4:
         hunt.machine.write(hunt.scratch, bytes(range(16)))
         what = hunt.pick.choice((1, 1, 0, 7))

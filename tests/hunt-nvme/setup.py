@@ -10,6 +10,7 @@ from fixture import DESCRIPTION, KIB, MIB
 
 SLOT = 4
 NS_BYTES = 2 * MIB
+PLANES = 4  # tiny.ini's
 FUNCTIONS = 2
 ZONE_BYTES = 256 * KIB
 ZONES = 6
@@ -32,6 +33,7 @@ class Setup:
     buffer_bytes: int
     scheme: str
     power: bool  # it may fail; what has completed is kept
+    units: bool  # handles fill reclaim units of all planes, which a host may close
 
     @property
     def nsid_zoned(self) -> int:
@@ -57,10 +59,12 @@ def draw(seed: int, pick: random.Random, realtime: bool) -> Setup:
         buffer_bytes=pick.choice((0, 256 * KIB)),
         scheme=pick.choice(("baseline", "baseline", "pgc", "gftl")),
         power=False,
+        units=False,
     )
     # Drawn apart, too.
     power = not setup.zoned and random.Random(f"{seed} cut").random() < 0.5
-    return replace(setup, events=events and setup.shadow, power=power)
+    units = handles > 0 and random.Random(f"{seed} units").random() < 0.5
+    return replace(setup, events=events and setup.shadow, power=power, units=units)
 
 
 def controller(setup: Setup, index: int) -> dict[str, str]:
@@ -88,6 +92,7 @@ def arguments(setup: Setup) -> list[str]:
     subsystem, ruhs = "nvme-subsys,id=subsys0", ""
     if setup.handles:
         keys += [f"ftl.streams={setup.handles}", "ftl.over_provisioning_permille=500"]
+        keys += [f"ftl.reclaim_planes={PLANES}"] if setup.units else []
         subsystem += f",fdp=on,fdp.nruh={setup.handles}"
         ruhs = f",fdp.ruhs=0-{setup.handles - 1}"
     args = ["-machine", "pc"] if setup.place == "removable" else []

@@ -30,7 +30,7 @@ const char *forks_plant_name(ForksPlant plant)
 static bool is_unlogged(StepKind kind)
 {
     return kind == STEP_DRAIN || kind == STEP_RELOAD || kind == STEP_COLLECT ||
-           kind == STEP_HOLD || kind == STEP_POWER_CUT;
+           kind == STEP_HOLD || kind == STEP_POWER_CUT || kind == STEP_CLOSE;
 }
 
 static void add_switch(Scenario *s, Draw *d)

@@ -57,6 +57,12 @@ static bool one_step(Run *r, guint at, GError **error)
         r->held_ns = now_ns + step->gap_ns;
         scarp_hold_collections(r->drive, r->held_ns);
         return host_reap(r, error);
+    case STEP_CLOSE:
+        if (scarp_unit_stats(r->drive)) {
+            scarp_close_units(r->drive,
+                              step->stream % scarp_drive_streams(r->drive));
+        }
+        return host_reap(r, error);
     case STEP_RESET:
         /* Only at rest are the host's own sums those of the drive. */
         if (!host_rest(r, error)) {

@@ -28,7 +28,7 @@ static const char *const step_names[STEP__COUNT] = {
     [STEP_SCHEME] = "scheme", [STEP_DRAIN] = "drain",
     [STEP_RELOAD] = "reload", [STEP_COLLECT] = "collect",
     [STEP_HOLD] = "hold", [STEP_RESET] = "reset", [STEP_IDLE] = "idle",
-    [STEP_POWER_CUT] = "cut",
+    [STEP_POWER_CUT] = "cut", [STEP_CLOSE] = "close",
 };
 
 Scenario *scenario_new(void)
@@ -176,6 +176,9 @@ static void step_text(GString *text, const Scenario *s, const Step *step)
         g_string_append_printf(text, " %u %u %u", step->sectors, step->sector,
                                step->stream);
         break;
+    case STEP_CLOSE:
+        g_string_append_printf(text, " %u", step->stream);
+        break;
     case STEP_DRAIN:
     case STEP_RESET:
         break;
@@ -265,6 +268,9 @@ static bool parse_step(Scenario *s, char **word, guint n)
         step.sectors = number_of(one);
         step.sector = number_of(two);
         step.stream = number_of(n > 3 ? word[3] : NULL);
+        break;
+    case STEP_CLOSE:
+        step.stream = number_of(one);
         break;
     default:
         if (step.kind < (StepKind)SCARP_OP_FLUSH) {

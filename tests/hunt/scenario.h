@@ -30,6 +30,7 @@ typedef enum {
      * before it has recovered, each after so many (sector).
      */
     STEP_POWER_CUT,
+    STEP_CLOSE, /* scarp_close_units(stream) */
     STEP__COUNT
 } StepKind;
 

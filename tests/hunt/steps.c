@@ -566,6 +566,33 @@ static void draw_other(Writer *w)
     put(w, step);
 }
 
+/*
+ * The host closes reclaim units behind some of its writes. The draw is one of
+ * its own, so the other steps are those of a drive without such units.
+ */
+static void add_closes(Scenario *s, uint64_t streams)
+{
+    Draw own = { .state = s->seed * 1000003 + s->steps->len };
+    unsigned percent = DRAW_OF(&own, 0, 0, 1, 5, 20);
+    GArray *steps = g_array_new(false, true, sizeof(Step));
+
+    for (guint i = 0; i < s->steps->len; i++) {
+        const Step *step = &g_array_index(s->steps, Step, i);
+
+        g_array_append_val(steps, *step);
+        if (step->kind == (StepKind)SCARP_OP_WRITE &&
+            draw_chance(&own, percent)) {
+            Step close = { .kind = STEP_CLOSE,
+                           .stream = draw_chance(&own, 70)
+                               ? step->stream : draw_below(&own, streams) };
+
+            g_array_append_val(steps, close);
+        }
+    }
+    g_array_unref(s->steps);
+    s->steps = steps;
+}
+
 void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
                          const Theme *theme)
 {
@@ -617,6 +644,9 @@ void scenario_draw_steps(Scenario *s, const ScarpDrive *drive, Draw *d,
                 draw_command(&w, &x, k);
             }
         }
+    }
+    if (scarp_unit_stats(drive)) {
+        add_closes(s, w.streams);
     }
     for (unsigned i = 0; i < w.n_schemes; i++) {
         g_free(w.scheme[i]);
