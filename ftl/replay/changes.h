@@ -28,6 +28,12 @@ typedef struct {
     char *params;          /* "key=value,...", or NULL */
 } Change;
 
+/* True when the change replaced the drive's scheme. */
+static inline bool change_is_of_scheme(const Change *change)
+{
+    return change->scheme && !change->closes;
+}
+
 /*
  * Reads a log of changes, and returns an array of Change with ascending times.
  * Returns NULL, with *error set, if the file is no such log.

@@ -60,9 +60,9 @@ void rerun_diverge(Rerun *r, uint32_t most_in_flight)
     r->most_in_flight = most_in_flight;
 }
 
-void rerun_drop_changes(Rerun *r)
+void rerun_keep_scheme(Rerun *r)
 {
-    r->changed = r->record->changes ? r->record->changes->len : 0;
+    r->keeps_scheme = true;
 }
 
 void rerun_cut_power(Rerun *r)
@@ -170,10 +170,18 @@ static int64_t due_ns(const Rerun *r)
 /* ---- Changes ------------------------------------------------------------ */
 
 /* Returns the next change; NULL: none is left. */
-static const Change *next_change(const Rerun *r)
+static const Change *next_change(Rerun *r)
 {
-    return r->record->changes && r->changed < r->record->changes->len
-               ? &g_array_index(r->record->changes, Change, r->changed) : NULL;
+    const GArray *changes = r->record->changes;
+
+    for (; changes && r->changed < changes->len; r->changed++) {
+        const Change *change = &g_array_index(changes, Change, r->changed);
+
+        if (!r->keeps_scheme || !change_is_of_scheme(change)) {
+            return change;
+        }
+    }
+    return NULL;
 }
 
 /*
@@ -195,7 +203,7 @@ static bool make_change(Rerun *r, const Change *change, GError **error)
 
 /* ---- Running ------------------------------------------------------------ */
 
-int64_t rerun_next_ns(const Rerun *r)
+int64_t rerun_next_ns(Rerun *r)
 {
     int64_t next_ns = MIN(scarp_next_event_ns(r->drive), due_ns(r));
     const Change *change = next_change(r);

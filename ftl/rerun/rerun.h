@@ -25,7 +25,8 @@ typedef struct {
     const RerunRecord *record;
     RerunListener listener;
     guint at;      /* the next row to submit */
-    guint changed; /* how many changes of the record were made */
+    guint changed; /* how many changes of the record were made or left out */
+    bool keeps_scheme; /* later changes of the scheme are left out */
     GPtrArray *flying, *idle; /* records of commands */
     bool stores;   /* writes carry their bytes */
     /*
@@ -63,8 +64,11 @@ void rerun_listen(Rerun *r, RerunListener listener);
  * most_in_flight commands are under way.
  */
 void rerun_diverge(Rerun *r, uint32_t most_in_flight);
-/* Leaves out all changes of the record that have not been made yet. */
-void rerun_drop_changes(Rerun *r);
+/*
+ * Leaves out all later changes of the scheme. Other changes of the record, such
+ * as the closing of reclaim units, are still made.
+ */
+void rerun_keep_scheme(Rerun *r);
 /* Cuts the power of the drive, whose power must be able to fail. */
 void rerun_cut_power(Rerun *r);
 
@@ -72,7 +76,7 @@ void rerun_cut_power(Rerun *r);
  * Returns the time of the next event, command or change. SCARP_TIME_NEVER: none
  * is left.
  */
-int64_t rerun_next_ns(const Rerun *r);
+int64_t rerun_next_ns(Rerun *r);
 /*
  * Runs up to now_ns. Returns false, with *error set, if a command ended at
  * another time than recorded, or if a change cannot be made.

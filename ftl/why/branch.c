@@ -346,7 +346,7 @@ static bool change(Branch *b, const WhyBranch *branch, GError **error)
         /*
          * Later changes of the recorded run would replace the branch's scheme.
          */
-        rerun_drop_changes(run);
+        rerun_keep_scheme(run);
         if (!scarp_drive_set_scheme(run->drive, branch->scheme, branch->params,
                                     error)) {
             return false;

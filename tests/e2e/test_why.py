@@ -163,6 +163,34 @@ class Why(unittest.TestCase):
             self.assertEqual(command["exact"], exact)
             self.assertEqual(command["latency_ns"], rows[order][1] - rows[order][0])
 
+    def test_a_branch_closes_units_as_the_run_did(self) -> None:
+        """Under the scheme that ran anyway nothing differs, though the host closed units later."""
+        folder = self.top / "units"
+        (folder / "baseline").mkdir(parents=True)
+        log, image = folder / "baseline" / "cmd.bin", folder / "drive.img"
+        drive = ("-d", ROOT / "devices" / "demo.ini", "-o", "ftl.reclaim_planes=8")
+        self.replay(*drive, "--age", 900, "--save", image)
+        load = ("-m", "closed", "-q", 8, "gen:mixed,requests=600")
+        self.replay("-i", image, "--cmd-log", log, *load)
+        begin = min(row[0] for row in command_log.command_rows(log))
+        closed = [changes.Change(begin + n * 20_000_000, None, "close_units", "0") for n in (1, 2)]
+        changes.write(folder / "baseline" / changes.NAME, closed)
+        words = ("--changes", folder / "baseline" / changes.NAME, "--cmd-log", log)
+        self.replay("-i", image, *words, *load)
+        (folder / "summary.json").write_text(
+            json.dumps({"schemes": {"baseline": {}}, "start": [["image", said(image, folder)]]})
+        )
+        early = f"{begin + 10_000_000}ns"
+        answer = self.answer(
+            folder / "baseline", "--slowest", 1, "--at", early, "--under", "baseline"
+        )
+        for episode in answer["episodes"]:
+            (branch,) = episode["branches"]
+            window = branch["window"]
+            self.assertGreater(window["commands"], 0)
+            self.assertEqual(window["branch_ns"], window["fact_ns"])
+            self.assertIsNone(branch["differs_ns"])
+
     def test_sums_are_those_of_the_logs(self) -> None:
         for name in ("baseline", "switched"):
             with self.subTest(name):
