@@ -347,7 +347,8 @@ int64_t scarp_next_event_ns(const ScarpDrive *drive);
 
 /*
  * Reclaim units of several planes (ftl.reclaim_planes above 1), of which each
- * stream fills one in each group of planes. The functions are for such drives.
+ * stream fills one in each group of planes. The functions are for such drives,
+ * and for their streams (ftl.streams): others abort the program.
  *
  * scarp_drive_isolates() is true for a stream whose copies have reclaim units of
  * their own (ftl.isolated_streams).

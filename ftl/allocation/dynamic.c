@@ -11,7 +11,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 #include "allocation/ops.h"
-#include "least.h"
+#include "allocation/least.h"
 
 typedef struct {
     ScarpLeast least; /* cost of each plane, by its turn */

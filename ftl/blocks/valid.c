@@ -9,9 +9,9 @@
 
 /*
  * Adds `change` to the block's number of valid units. A full block moves to the
- * bucket for the new number. Callers change the block's bits before, so that
- * the call for reclaim units is their last act: no other drive then saves
- * registers for it.
+ * bucket for the new number. Callers change the block's bits before. So the call
+ * for reclaim units comes last, and drives without such units save no registers
+ * for it.
  */
 static inline void change_valid(ScarpDrive *drive, uint32_t index, int change)
 {

@@ -279,8 +279,8 @@ static inline bool has_later(const ScarpEvents *events, uint32_t lane,
 
 /*
  * Sets an event that replaces another one of its source, or that comes out of
- * the lane's order. Out of line, so that the other events need no registers to
- * be saved.
+ * the lane's order. The function is out of line, because all other events would
+ * save registers for it.
  */
 static void __attribute__((noinline)) set_out_of_order(ScarpEvents *events,
                                                        uint32_t lane,

@@ -146,42 +146,6 @@ void scarp_hold_collections(ScarpDrive *drive, int64_t until_ns)
     scarp_flow_work(drive);
 }
 
-/* ---- Reclaim units ------------------------------------------------------- */
-
-uint64_t scarp_unit_left_bytes(const ScarpDrive *drive, uint16_t stream)
-{
-    uint64_t all = scarp_drive_stream_bytes(drive), pages = 0;
-    uint64_t waiting = scarp_buffer_without_place(drive, stream) *
-                       drive->geo.unit_bytes;
-
-    for (uint32_t g = 0; g < drive->geo.reclaim_groups; g++) {
-        pages += scarp_ru_left(drive, g, stream);
-    }
-    /* data that waits may fill the units, and begin the next ones */
-    return all - (all - pages * drive->desc.page_bytes + waiting) % all;
-}
-
-bool scarp_close_units(ScarpDrive *drive, uint16_t stream)
-{
-    uint32_t closed = 0;
-
-    if (scarp_recovery_runs(drive)) {
-        return false; /* the power cut has closed all units */
-    }
-    scarp_buffer_emit_stream(drive, stream);
-    for (uint32_t g = 0; g < drive->geo.reclaim_groups; g++) {
-        uint32_t left = scarp_ru_left(drive, g, stream);
-
-        if (scarp_ru_close(drive, g, stream)) {
-            drive->unit_stats.closed_reclaim_units++;
-            drive->unit_stats.unwritten_pages += left;
-            closed++;
-        }
-    }
-    scarp_flow_work(drive);
-    return closed;
-}
-
 /* ---- A larger buffer ---------------------------------------------------- */
 
 void scarp_flow_enlarge_buffer(ScarpDrive *drive, uint64_t bytes)

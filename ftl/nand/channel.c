@@ -80,7 +80,10 @@ static ScarpChannelQueue *next_queue(ScarpDrive *drive, uint32_t c)
     return &wait[WAIT_ANY];
 }
 
-/* Out of line, so that a channel that is free costs no more than it must. */
+/*
+ * Queues the waiter. The function is out of line, because a request for a free
+ * channel would save registers for it.
+ */
 static void __attribute__((noinline)) wait_for_channel(ScarpDrive *drive,
                                                        uint32_t c,
                                                        uint32_t waiter)

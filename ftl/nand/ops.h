@@ -299,6 +299,7 @@ static inline uint32_t scarp_nand_next_kicked(ScarpDrive *drive)
  */
 bool scarp_nand_note_relief(ScarpDrive *drive);
 
+/* Notes the die, if nand notes dies at all. */
 static inline void scarp_nand_relieved(ScarpDrive *drive, uint32_t die)
 {
     ScarpNand *nand = &drive->nand;

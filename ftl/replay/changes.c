@@ -18,41 +18,59 @@ static void clear_change(gpointer change)
     g_free(((Change *)change)->params);
 }
 
+/* Parses the columns that say what was changed. */
+static bool parse_kind(char **column, Change *change)
+{
+    static const char *const names[CHANGE__COUNT] = {
+        [CHANGE_SCHEME] = "scheme",
+        [CHANGE_CLOSE_UNITS] = "close_units",
+        [CHANGE_POWER_CUT] = "power_cut",
+        [CHANGE_SANITIZE] = "sanitize",
+    };
+    const char *what = column[COLUMN_SCHEME], *params = column[COLUMN_PARAMS];
+    uint64_t stream;
+
+    while (change->kind < CHANGE__COUNT &&
+           strcmp(column[COLUMN_CHANGE], names[change->kind])) {
+        change->kind++;
+    }
+    switch (change->kind) {
+    case CHANGE_SCHEME:
+        change->scheme = g_strdup(what);
+        change->params = *params ? g_strdelimit(g_strdup(params), ";", ',')
+                                 : NULL;
+        return *what;
+    case CHANGE_CLOSE_UNITS:
+        if (!g_ascii_string_to_unsigned(what, 10, 0, UINT16_MAX, &stream,
+                                        NULL)) {
+            return false;
+        }
+        change->stream = (uint16_t)stream;
+        return true;
+    default:
+        return change->kind < CHANGE__COUNT;
+    }
+}
+
 /*
  * Parses the columns of a line into *change. Returns false if they describe no
- * change.
+ * change; *change must be cleared even then.
  */
 static bool parse(char **column, Change *change)
 {
     uint64_t time_ns;
-    bool sanitized = !strcmp(column[COLUMN_CHANGE], "sanitize");
-    bool ends = sanitized || !strcmp(column[COLUMN_CHANGE], "power_cut");
-    bool closes = !strcmp(column[COLUMN_CHANGE], "close_units");
-    uint64_t stream = 0;
 
+    *change = (Change) { .next_command = CHANGE_AFTER_ALL };
     if (!g_ascii_string_to_unsigned(column[COLUMN_TIME], 10, 0,
                                     SCARP_TIME_LAST, &time_ns, NULL) ||
-        (!ends && !closes && (strcmp(column[COLUMN_CHANGE], "scheme") ||
-                              !*column[COLUMN_SCHEME])) ||
-        (closes && !g_ascii_string_to_unsigned(column[COLUMN_SCHEME], 10, 0,
-                                               UINT16_MAX, &stream, NULL))) {
+        (*column[COLUMN_COMMAND] &&
+         !g_ascii_string_to_unsigned(column[COLUMN_COMMAND], 10, 0,
+                                     CHANGE_AFTER_ALL - 1,
+                                     &change->next_command, NULL))) {
         return false;
     }
-    *change = (Change) { .time_ns = time_ns, .sanitized = sanitized,
-                         .closes = closes, .stream = (uint16_t)stream,
-                         .next_command = CHANGE_AFTER_ALL };
-    if (*column[COLUMN_COMMAND] &&
-        !g_ascii_string_to_unsigned(column[COLUMN_COMMAND], 10, 0,
-                                    CHANGE_AFTER_ALL - 1,
-                                    &change->next_command, NULL)) {
-        return false;
-    }
-    if (!ends) {
-        change->scheme = g_strdup(column[COLUMN_SCHEME]);
-        change->params = *column[COLUMN_PARAMS]
-            ? g_strdelimit(g_strdup(column[COLUMN_PARAMS]), ";", ',') : NULL;
-    }
-    return true;
+    change->time_ns = time_ns;
+    return parse_kind(column, change);
 }
 
 static bool add_line(GArray *changes, const char *line)
@@ -60,7 +78,11 @@ static bool add_line(GArray *changes, const char *line)
     g_auto(GStrv) column = g_strsplit(line, ",", -1);
     Change change;
 
-    if (g_strv_length(column) != COLUMNS || !parse(column, &change)) {
+    if (g_strv_length(column) != COLUMNS) {
+        return false;
+    }
+    if (!parse(column, &change)) {
+        clear_change(&change);
         return false;
     }
     g_array_append_val(changes, change);
@@ -135,20 +157,14 @@ bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
 
 const char *change_end(const Change *change)
 {
-    return change->sanitized ? "drive was sanitized" : "power was cut";
+    return change->kind == CHANGE_SANITIZE    ? "drive was sanitized"
+           : change->kind == CHANGE_POWER_CUT ? "power was cut" : NULL;
 }
 
-bool change_make(const Change *change, ScarpDrive *drive, GError **error)
+static bool close_units(const Change *change, ScarpDrive *drive, GError **error)
 {
-    if (!change->scheme) {
-        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
-                    "the %s at %" G_GINT64_FORMAT " ns: the log does not tell "
-                    "how the drive went on", change_end(change),
-                    change->time_ns);
-        return false;
-    }
-    if (change->closes && (!scarp_unit_stats(drive) ||
-                           change->stream >= scarp_drive_streams(drive))) {
+    if (!scarp_unit_stats(drive) ||
+        change->stream >= scarp_drive_streams(drive)) {
         g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
                     "--changes: reclaim units of stream %u are closed at %"
                     G_GINT64_FORMAT " ns: the drive has no such units "
@@ -157,10 +173,24 @@ bool change_make(const Change *change, ScarpDrive *drive, GError **error)
         return false;
     }
     scarp_run(drive, change->time_ns);
-    if (change->closes) {
-        scarp_close_units(drive, change->stream);
-        return true;
+    scarp_close_units(drive, change->stream);
+    return true;
+}
+
+bool change_make(const Change *change, ScarpDrive *drive, GError **error)
+{
+    switch (change->kind) {
+    case CHANGE_SCHEME:
+        scarp_run(drive, change->time_ns);
+        return scarp_drive_set_scheme(drive, change->scheme, change->params,
+                                      error);
+    case CHANGE_CLOSE_UNITS:
+        return close_units(change, drive, error);
+    default:
+        g_set_error(error, SCARP_ERROR, SCARP_ERROR_VALUE,
+                    "the %s at %" G_GINT64_FORMAT " ns: the log does not tell "
+                    "how the drive went on", change_end(change),
+                    change->time_ns);
+        return false;
     }
-    return scarp_drive_set_scheme(drive, change->scheme, change->params,
-                                  error);
 }

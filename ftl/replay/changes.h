@@ -17,22 +17,23 @@
  */
 #define CHANGE_AFTER_ALL UINT64_MAX
 
+typedef enum {
+    CHANGE_SCHEME,
+    CHANGE_CLOSE_UNITS, /* a stream's reclaim units were closed */
+    /* kinds that no log goes beyond */
+    CHANGE_POWER_CUT,
+    CHANGE_SANITIZE,
+    CHANGE__COUNT
+} ChangeKind;
+
 typedef struct {
+    ChangeKind kind;
     int64_t time_ns;
     uint64_t next_command; /* commands submitted before the change */
-    bool sanitized;        /* scheme is NULL: a Sanitize, and no power cut */
-    bool closes;           /* a stream's reclaim units were closed */
-    uint16_t stream;       /* whose, with `closes` */
-    /* NULL: the power was cut, or a Sanitize began; with `closes` the stream */
-    char *scheme;
-    char *params;          /* "key=value,...", or NULL */
+    uint16_t stream;       /* of CHANGE_CLOSE_UNITS */
+    char *scheme;          /* of CHANGE_SCHEME; otherwise NULL */
+    char *params;          /* of CHANGE_SCHEME: "key=value,...", or NULL */
 } Change;
-
-/* True when the change replaced the drive's scheme. */
-static inline bool change_is_of_scheme(const Change *change)
-{
-    return change->scheme && !change->closes;
-}
 
 /*
  * Reads a log of changes, and returns an array of Change with ascending times.
@@ -57,7 +58,10 @@ bool change_is_due(const Change *change, uint64_t sent, int64_t event_ns,
  */
 bool change_fits(const Change *change, uint64_t sent, const ScarpDrive *drive,
                  GError **error);
-/* Returns what a change without a scheme was, such as "power was cut". */
+/*
+ * Returns NULL for a change behind which the run goes on. For others it returns
+ * their name in messages, such as "power was cut".
+ */
 const char *change_end(const Change *change);
 /*
  * Makes the change. The caller must first process every event and command that

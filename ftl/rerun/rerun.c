@@ -177,7 +177,7 @@ static const Change *next_change(Rerun *r)
     for (; changes && r->changed < changes->len; r->changed++) {
         const Change *change = &g_array_index(changes, Change, r->changed);
 
-        if (!r->keeps_scheme || !change_is_of_scheme(change)) {
+        if (!r->keeps_scheme || change->kind != CHANGE_SCHEME) {
             return change;
         }
     }

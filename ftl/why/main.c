@@ -229,7 +229,7 @@ static bool end_at_cut(RerunRecord *record, Ending *ending, GError **error)
         uint64_t sent = change->next_command;
         guint n = 0;
 
-        if (change->scheme) {
+        if (!change_end(change)) {
             continue;
         }
         ending->cut_ns = change->time_ns;

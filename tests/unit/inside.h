@@ -13,6 +13,7 @@
 #define INSIDE_H
 
 #include "blocks/internal.h"
+#include "allocation/least.h"
 #include "core/divisor.h"
 #include "core/event.h"
 #include "flow/internal.h"

@@ -5,7 +5,6 @@
  */
 #include "helpers.h"
 #include "inside.h"
-#include "least.h"
 
 /* No two of them alike where it matters: 2 channels, 3 chips, 2 dies, 4 planes. */
 #define WIDE "geometry.channels=2,geometry.chips_per_channel=3," \
@@ -101,7 +100,7 @@ static void test_refused(void)
     }
 }
 
-/* On an idle drive pages go round the dies, whatever their addresses. */
+/* Searches all costs, as the tree should find them. */
 static uint32_t first_of_least(const uint32_t *cost, uint32_t n, uint32_t from)
 {
     uint32_t best = from;
@@ -139,6 +138,7 @@ static void test_least(void)
     }
 }
 
+/* On an idle drive pages go round the dies, whatever their addresses. */
 static void test_dynamic_idle(void)
 {
     Rig *rig = rig_new("baseline", NULL, "ftl.allocation=dynamic");

@@ -1,11 +1,12 @@
 /*
- * A tree of costs that names the first of the least, going round from any of
- * them. A change and a search take time in the logarithm of their number.
+ * A tree of costs, numbered from 0. The tree finds the least cost, and of equal
+ * ones the first from a given number on. Changes and searches take time in the
+ * logarithm of the number of costs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-#ifndef SCARP_LEAST_H
-#define SCARP_LEAST_H
+#ifndef SCARP_ALLOCATION_LEAST_H
+#define SCARP_ALLOCATION_LEAST_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -55,8 +56,8 @@ static inline void scarp_least_set(ScarpLeast *least, uint32_t i, uint32_t cost)
 }
 
 /*
- * Returns which has the least cost of all: of equal ones the first at or behind
- * `from`, or, if none is there, the first of all.
+ * Returns the number of the least cost. Of equal costs the first at or behind
+ * `from` counts, or, if there is none, the first of all.
  */
 static inline uint32_t scarp_least_from(const ScarpLeast *least, uint32_t from)
 {
@@ -75,4 +76,4 @@ static inline uint32_t scarp_least_from(const ScarpLeast *least, uint32_t from)
     return at - least->n_leaves;
 }
 
-#endif /* SCARP_LEAST_H */
+#endif /* SCARP_ALLOCATION_LEAST_H */
